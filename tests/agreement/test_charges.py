@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.recursive.evaluate import Recursions
-from archline.analysis.cache.recursive.potential import Charges, UnpaidError
+from archline.analysis.cache.recursive.potential import Charges
 from archline.analysis.cache.summaries.reach import reach_of
 from archline.analysis.cost import FEW_LINES, Cost
 from archline.claims.decide import decide
@@ -35,23 +34,6 @@ algorithm main(x: real[n], s: inout real[1], m: size):
     ensures io is O(m/L + 1) when Z >= L^2
     ensures io is O(m/(L*Z) + 1) when Z >= L^2
     go(x, s, m, 2*m)
-"""
-STRIPS = """
-algorithm go(u: inout real[2, n], t0: index, t1: index):
-    where t1 > t0
-    decreases t1 - t0
-    if t1 - t0 == 1:
-        for x in 1..n - 1:
-            u[t1%2, x] = u[t0%2, x - 1] + u[t0%2, x + 1]
-    else:
-        let s = (t0 + t1)//2
-        go(u, t0, s)
-        go(u, s, t1)
-
-algorithm main(u: inout real[2, n], steps: size):
-    where n >= 3
-    ensures io is O(n*steps/(L*Z) + n/L + 1) when Z >= L^2
-    go(u, 0, steps)
 """
 HEAT = """use stencil.trapezoid
 
@@ -139,30 +121,6 @@ def test_halves_of_a_range_are_read_once() -> None:
     assert outcomes(RANGES.format("lo, m", "m, hi")) == ["holds", "holds", "fails"]
 
 
-@pytest.mark.parametrize(
-    ("calls", "last"),
-    [
-        # Three quarters twice, a half three times, and a range that is not handed on but for one entry.
-        (("lo, (lo + 3*hi)//4", "(3*lo + hi)//4, hi"), "unknown"),
-        # Every schedule reads the range.
-        (("lo, m + 1", "m, hi"), "fails"),
-    ],
-)
-def test_what_is_not_handed_on_does_not_pay(calls: tuple[str, str], last: str) -> None:
-    text = RANGES.format(*calls)
-    assert outcomes(text) == ["unknown", "unknown", last]
-    module = load_text(text)
-    with pytest.raises(UnpaidError):
-        _ = charges(module, module.algorithms["go"]).paid
-
-
-def test_what_is_never_cut_in_space_is_fetched_in_each_step() -> None:
-    assert outcomes(STRIPS) == ["unknown"]
-    module = load_text(STRIPS)
-    with pytest.raises(UnpaidError):
-        _ = charges(module, module.algorithms["go"]).paid
-
-
 def test_sizes_that_may_be_negative_have_no_growth() -> None:
     text = heat("n*steps/(L*Z) + n/L + 1").replace("steps: size", "steps: size, x: index")
     text = text.replace("1, 0, n - 1", "x, 0, n - 1").replace("n >= 3", "n >= 3, x >= 1, n > x + 1")
@@ -192,13 +150,3 @@ def test_the_report_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFi
     told = " ".join(capsys.readouterr().out.split())
     assert "a call of `trapezoid` accesses u[0..2, " in told
     assert f"where Z >= {FEW_LINES}*L: its io <= " in told
-
-
-def test_json_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cost", "stencil.trapezoid::heat_1d", "--format", "json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["costs"]["io"]["reached"]
-    assert (found["algorithm"], found["lines"]) == ("trapezoid", FEW_LINES)
-    assert found["arrays"]["u"][0] == {"from": "0", "to": "2"}
-    assert "Z" in found["upper"]
-    assert main(["cost", "dense.matmul::matmul_co", "--format", "json"]) == 0
-    assert "reached" not in json.loads(capsys.readouterr().out)["costs"]["io"]

@@ -2,73 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 
 import pytest
-from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.concave import Concave, covering, together
-from archline.algebra.evaluate.exact import PointValues
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.data_dependent.analyse import Calls, Divisions, Totals, caller
-from archline.analysis.cache.data_dependent.cases import Solving, State, Volumes
+from archline.analysis.cache.data_dependent.analyse import Divisions
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cost import ends_at
-from archline.analysis.metrics.accesses import Accesses
 from archline.execution.cache import optimal
 from archline.language.loader import load_target, load_text
 from effort import drawn
 from io_points import around, divided, kernel
 from stdlib_cases import CASES
 from stdlib_recursive_cases import RECURSIVE
-
-END = 12
-NUMBERS = st.integers(0, 12)
-POINTS = st.lists(st.tuples(st.integers(0, END), NUMBERS), min_size=1, max_size=6)
-
-
-def function(points: list[tuple[int, int]]) -> Concave:
-    """The least one above some points."""
-    return covering((fmpq(place), fmpq(value)) for place, value in points)
-
-
-def values(concave: Concave) -> list[fmpq]:
-    """At 0, 1, ..., END."""
-    return [concave.at(fmpq(place)) for place in range(END + 1)]
-
-
-# Concave functions
-@given(POINTS)
-def test_what_covers_points_rises_is_concave_and_no_more(points: list[tuple[int, int]]) -> None:
-    known = values(function(points))
-    assert all(known[place] >= value for place, value in points)
-    assert all(before <= behind for before, behind in itertools.pairwise(known))
-    assert all(known[k] * 2 >= known[k - 1] + known[k + 1] for k in range(1, END))
-    for place, value in enumerate(known):
-        # No more than means of two points, and than those before it.
-        pairs = itertools.product([(0, 0), *points], points)
-        means = [
-            fmpq(v * (q - place) + w * (place - p), q - p) for (p, v), (q, w) in pairs if p <= place <= q and p < q
-        ]
-        assert value == max([0, *means, *(v for p, v in points if p <= place)])
-
-
-@given(st.lists(POINTS, min_size=1, max_size=3))
-def test_parts_come_to_the_most_of_all_divisions(several: list[list[tuple[int, int]]]) -> None:
-    functions = list(map(function, several))
-    whole = values(together(functions))
-    for place in range(END + 1):
-        cuts = itertools.combinations_with_replacement(range(place + 1), len(functions) - 1)
-        divisions = ([high - low for low, high in itertools.pairwise((0, *cut, place))] for cut in cuts)
-        most = max(
-            sum((each.at(fmpq(part)) for each, part in zip(functions, parts, strict=True)), fmpq(0))
-            for parts in divisions
-        )
-        # Corners lie at whole places, and so does the best division of one.
-        assert whole[place] == most
 
 
 # Bounds
@@ -240,93 +189,6 @@ def test_bounds_of_calls_in_loops_hold(seed: int) -> None:
     found = [each for _ in range(4) for each in subject.points(subject.draw(source), source, 4)]
     assert found
     assert [str(each) for each in found if not each.holds] == []
-
-
-@settings(max_examples=drawn(60))
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 6), NUMBERS), min_size=1, max_size=4), min_size=1, max_size=3),
-    st.integers(1, 3),
-    st.integers(0, 6),
-    st.integers(0, 4),
-)
-def test_calls_come_to_no_more_than_totals_say(
-    several: list[list[tuple[int, int]]], count: int, whole: int, more: int
-) -> None:
-    # `several`: by a size from 1 on, bounds by the volume. Calls have any sizes and volumes of these sums.
-    functions = {size: function(points) for size, points in enumerate(several, 1)}
-    differing = count + more
-
-    class Known(Solving):
-        def bound(self, state: State, end: fmpq) -> Concave:
-            return functions[state.sizes[0]]
-
-        _small = _whole = None  # type: ignore[assignment]
-
-    Known.__abstractmethods__ = frozenset()
-    totals = Totals({}, {}, Known(Volumes()), lambda *_: Concave(), 0)
-    states = tuple((size, State(None, (size,))) for size in functions)  # type: ignore[arg-type]
-    found = totals.calls(Calls(count, fmpq(whole), fmpq(whole), states, fmpq(differing)))
-    worst = max(
-        sum((functions[size].at(fmpq(volume)) for size, volume in zip(sizes, volumes, strict=True)), fmpq(0))
-        for sizes in itertools.product(functions, repeat=count)
-        if sum(sizes) <= differing
-        for volumes in itertools.product(range(whole + 1), repeat=count)
-        if sum(volumes) <= whole
-    )
-    assert worst <= found
-    if len(functions) == 1:
-        assert found == count * functions[1].at(fmpq(whole, count))
-    assert found <= count * max(each.at(fmpq(min(whole, 6))) for each in functions.values())
-
-
-SEGMENTS = """
-algorithm go(x: inout real[n]):
-    where n >= 0
-    decreases n
-    if n <= 4:
-        for i in 0..n:
-            x[i] += 1.0
-    else:
-        local p: int = n//2
-        if x[0] < 0.5:
-            p = n//3
-        assume p >= 1, p <= n//2, 3*p >= n - 2
-        go(x[0..p])
-        go(x[p..n])
-
-algorithm main(x: inout real[n], o: offsets[m] into n):
-    for i in 0..m:
-        local z: real[5] = 0.5
-        go(x[o[i]..o[i + 1]])
-"""
-
-
-def test_segments_that_fit_come_to_what_they_add_up_to() -> None:
-    module = load_text(SEGMENTS)
-    divisions = Divisions(module, module.algorithms["main"])
-    # 100 words, 11 offsets and 5 words of z, which counts once. If it does not fit, z is filled and two offsets are
-    # read each time; each call has as many words as its segment.
-    assert divisions.at({"n": 100, "m": 10, "Z": 116, "L": 1}) == 116
-    assert divisions.at({"n": 100, "m": 10, "Z": 115, "L": 1}) == 10 * (5 + 2) + 100
-    assert divisions.at({"n": 100, "m": 10, "Z": 100, "L": 1}) == 10 * (5 + 2) + 100
-    assert divisions.at({"n": 100, "m": 10, "Z": 99, "L": 1}) > 10 * (5 + 2) + 100
-    # With L = 4 the ends of each segment are lines of their own.
-    z, ends = 5 + 6, 10 * 6
-    assert divisions.at({"n": 100, "m": 10, "Z": 108, "L": 4}) == (10 * (z + 2 * 4) + 100 + ends) // 4
-    assert divisions.at({"n": 0, "m": 1, "Z": 1, "L": 1}) == 5 + 2
-
-
-def test_what_the_calls_of_block_rows_add_up_to() -> None:
-    module, algorithm = load_target("sparse.csb::spmv_csb")
-    (site,) = caller(module, algorithm, Accesses(module)).sites
-    point = PointValues({"nb": 10, "b": 8, "nz": 100, "nmax": 64})
-    assert point.number(site.count) == 10
-    assert {name: point.number(value) for name, value in site.same.items()} == {"g": 10, "b": 8}
-    assert point.number(site.most["q"]) == 10
-    # (c - 1)*b <= 2*w for each row of w entries.
-    sums = [point.number(total) / point.number(factor) for total, factor in site.sums["q"]]
-    assert min(sums) == 10 + fmpq(2 * 100, 8)
-    assert min(point.number(total) / point.number(factor) for total, factor in site.sums["r"]) == 100
 
 
 def test_block_rows_that_fit_are_read_once() -> None:

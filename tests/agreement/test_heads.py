@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -46,13 +44,6 @@ algorithm roots(x: inout real[n]):
 """
 
 
-@given(st.integers(1, 40), st.integers(0, 400))
-def test_parts_of_an_exponent_lose_a_number_beyond_the_bend(bend: int, more: int) -> None:
-    exponent = 2 * bend + more
-    parts = exponent // 2, exponent - exponent // 2
-    assert sum(max(0, part - bend) for part in parts) == max(0, exponent - bend) - bend
-
-
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_span_of_the_six_step_transform_is_near(exponent: int) -> None:
     cost = derive(FFT, FFT.algorithms["fft_co"])["span"]
@@ -69,22 +60,6 @@ def test_bounds_hold_of_runs(exponent: int) -> None:
     n = 1 << exponent
     ran = execute(FFT, FFT.algorithms["fft_co"], {"xr": [1.0] * n, "xi": [0.5] * n}, compiled=False).counts.span
     assert evaluate(cost.lower, {"n": n}) <= ran <= evaluate(cost.upper, {"n": n})
-
-
-@pytest.mark.parametrize("leaf", [2, 4, 16])
-def test_other_leaves_and_calls(leaf: int) -> None:
-    module = load_text(ROOTS.replace("LEAF", str(leaf)))
-    algorithm = module.algorithms["roots"]
-    cost = derive(module, algorithm)["span"]
-    for exponent in EXPONENTS:
-        at = {"n": 1 << exponent}
-        count, _ = cost.ends(at)
-        low, high = evaluate(cost.lower, at), evaluate(cost.upper, at)
-        assert low <= count <= high <= 4 * low
-    for exponent in range(9):
-        at = {"n": 1 << exponent}
-        ran = execute(module, algorithm, {"x": [0.0] * at["n"]}, compiled=False).counts.span
-        assert cost.ends(at)[0] == ran
 
 
 def test_small_exponents_have_the_values_of_the_recurrence() -> None:

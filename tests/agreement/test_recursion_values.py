@@ -9,7 +9,6 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import rational
-from archline.algebra.prove.residues import first
 from archline.analysis.metrics.recursion import Derivation
 from archline.expr.intervals import EvaluationError
 from archline.language.loader import load_text
@@ -25,17 +24,6 @@ TARGETS = (
     ("string.lcs::lcs_co", "span"),
     ("scan.recursive::prefix_sum_pairs", "span"),
 )
-GUARDED = """
-algorithm f(x: inout real[n]):
-    if n > 3 and n != 8:
-        for i in 0..n:
-            for j in 0..i:
-                x[j] += 1.0
-        f(x[0..n//3])
-        f(x[n//3..n])
-    elif n == 8:
-        f(x[0..5])
-"""
 
 
 def functions(target: str, metric: str) -> dict[str, SizeFunction]:
@@ -119,45 +107,3 @@ algorithm f(x: inout real[n]):
     assert [values.at(name, {"n": n}) for n in (50, 20_000, 60)] == [49, 19_999, 59]
     with pytest.raises(EvaluationError, match="too many steps"):
         values.at(name, {"n": 30_000}, 100)
-
-
-def test_steps_are_counted() -> None:
-    known = functions("scan.recursive::prefix_sum_pairs", "span")
-    (name,) = known
-    values = ValueTable(known)
-    with pytest.raises(EvaluationError, match="too many steps"):
-        values.at(name, {"n": 2**20}, 10)
-    assert values.at(name, {"n": 2**20}, 100) > 20
-    with pytest.raises(EvaluationError, match="a call"):
-        values.at(name, {"n": -1})
-
-
-def test_fractions_are_whole_where_counts_are() -> None:
-    """n*(n - 1)/2 inner iterations, by conditions that are no comparison with a sum."""
-    module = load_text(GUARDED)
-    recursions = Derivation(module, False).recursions
-    assert recursions.extracted(module.algorithms["f"])
-    known = recursions._extraction.systems("flops.add")
-    (name,) = known
-    values = ValueTable(known)
-
-    def additions(n: int) -> int:
-        if n == 8:
-            return additions(5)
-        return n * (n - 1) // 2 + additions(n // 3) + additions(n - n // 3) if n > 3 else 0
-
-    for n in range(1, 40):
-        assert values.at(name, {"n": n}, 1_000) == additions(n)
-
-
-@pytest.mark.parametrize("end", [1, 2, 7, 16])
-def test_the_first_of_what_holds_from_there_on(end: int) -> None:
-    for start in range(end + 1):
-        asked: list[int] = []
-
-        def holds(number: int, start: int = start, asked: list[int] = asked) -> bool:
-            asked.append(number)
-            return number >= start
-
-        assert first(end, holds) == (start if start < end else None)
-        assert asked == [end - 1] if start == end else len(asked) <= 1 + end.bit_length()

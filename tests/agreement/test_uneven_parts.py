@@ -8,7 +8,6 @@ from math import log2
 
 import numpy as np
 import pytest
-from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.residues import MOST, above, below
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
 from archline.claims.verdicts import Verdict
@@ -28,16 +26,6 @@ from stdlib_cases import derived, execute_case, load
 
 N, M, Q, ONE = Poly.symbol("n"), Poly.symbol("m"), Poly.symbol("q"), Poly.constant(1)
 NEAR = 1e-9
-
-
-@given(st.fractions(min_value=1, max_value=300, max_denominator=60))
-def test_fractions_on_either_side_of_a_logarithm(number: Fraction) -> None:
-    exact = fmpq(number.numerator, number.denominator)
-    low, high = below(exact), above(exact)
-    # 2^(p/q) against x without rounding: 2^p against x^q.
-    assert Fraction(2) ** int(low.p) <= number ** int(low.q)
-    assert Fraction(2) ** int(high.p) >= number ** int(high.q)
-    assert high - low <= fmpq(1, MOST)
 
 
 def merging() -> Facts:

@@ -17,7 +17,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.hbl import AnyOrder, IterationSpace, any_order
+from archline.analysis.cache.lower.hbl import AnyOrder, IterationSpace
 from archline.analysis.cache.lower.recursive_hbl import CallTreeBound, boxes
 from archline.analysis.cache.recursive.evaluate import Recursions
 from archline.analysis.cost import Cost, Costs
@@ -31,16 +31,12 @@ from archline.expr.values import evaluate as value_of
 from archline.expr.values import holds
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.declarations import declared
-from archline.ir.lower import Lowering as Traced
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
-from box_programs import Program, flawed, program
 from effort import drawn
 from stdlib_cases import load
-
-LINES = (1, 2, 4, 8)
 
 
 def found(module: Module, algorithm: s.Algorithm) -> CallTreeBound:
@@ -62,62 +58,6 @@ def assert_sound(bounds: CallTreeBound, sizes: Mapping[str, int], trace: Compact
         assert at <= optimal(trace, capacity).io, f"{sizes}, L = {line}, {capacity} lines"
 
 
-def run_at_random(drawn: Program, bounds: CallTreeBound, module: Module, seed: int) -> None:
-    source = random.Random(seed)
-    algorithm = module.algorithms["main"]
-    for most in (1, 6, 11):
-        sizes = {name: source.randint(max(1, most // 2), most) for name in drawn.sizes}
-        line = source.choice(LINES)
-        shapes = {name: tuple(sizes[each] for each in shape) for name, shape in drawn.shapes.items()}
-        assert_sound(bounds, sizes, trace_of(module, algorithm, shapes, line), line)
-
-
-# Recursion on boxes
-@pytest.mark.parametrize("seed", range(40))
-def test_calls_on_disjoint_boxes_are_one_nest_of_loops(seed: int) -> None:
-    """The same bodies as loops over the sizes would have, and never more than optimal replacement fetches."""
-    drawn = program(seed)
-    module = load_text(drawn.text)
-    bounds = found(module, module.algorithms["main"])
-    flat = load_text(_flat(drawn))
-    scope, nodes = Traced(flat).trace(flat.algorithms["main"])
-    expected = any_order(nodes, scope.facts).bodies
-    assert [(body.iterations, sum(body.exponents)) for body in bounds.orders.bodies] == [
-        (body.iterations, sum(body.exponents)) for body in expected
-    ]
-    run_at_random(drawn, bounds, module, seed)
-
-
-def _flat(drawn: Program) -> str:
-    """The loops of the leaf alone, over the sizes of the outermost call."""
-    head, _, rest = drawn.text.partition("\n")
-    body = rest.split("\n    el")[0].splitlines()[1:]
-    return "\n".join([head, *(each[4:] for each in body)]) + "\n"
-
-
-@pytest.mark.parametrize("flaw", ["again", "apart", "half"])
-@pytest.mark.parametrize("seed", range(14))
-def test_calls_that_overlap_or_leave_out_are_not_counted(flaw: str, seed: int) -> None:
-    """The same part twice, arrays cut at different places, one part alone: nothing that a run contradicts."""
-    drawn = flawed(seed, flaw)
-    if drawn is None:
-        return
-    module = load_text(drawn.text)
-    bounds = found(module, module.algorithms["main"])
-    if flaw != "apart":
-        assert not bounds.orders.bodies
-        assert bounds.reason
-    run_at_random(drawn, bounds, module, seed)
-
-
-SQUARE = "algorithm f(A: real[n, n], B: real[n, n], C: inout real[n, n]):\n    let h = n//2\n"
-LEAF = """    if n <= 2:
-        for i in 0..n:
-            for j in 0..n:
-                for k in 0..n:
-                    C[i, j] += A[i, k]*B[k, j]
-    else:
-"""
 MORTON = """algorithm f(A: inout real[n, m] zmorton):
     if n <= 4:
         for i in 0..n:
@@ -136,73 +76,6 @@ def test_a_rectangle_in_z_morton_order_leaves_lines_of_its_square(n: int, m: int
     bounds = found(module, algorithm)
     assert evaluate(bounds.touched, {"n": n, "m": m, "L": line}) == -(-n * m // line)
     assert_sound(bounds, {"n": n, "m": m}, trace_of(module, algorithm, {"A": (n, m)}, line), line)
-
-
-OVERLAP = """f(A[0..h + 1, 0..h + 1], B[0..h + 1, 0..h + 1], C[0..h + 1, 0..h + 1])
-f(A[h..2*h, 0..h], B[0..h, 0..h], C[h..2*h, 0..h])"""
-WRONG = [
-    ("takes no part of `A` in its place", "f(B[0..h, 0..h], A[0..h, 0..h], C[0..h, 0..h])"),
-    ("begin at different places", "f(A[0..h, 0..h], B[h..2*h, 0..h], C[0..h, 0..h])"),
-    ("may do the same", "f(A[0..h, 0..h], B[0..h, 0..h], C[0..h, 0..h])\n" * 2),
-    ("do not make up all", "f(A[0..h, 0..h], B[0..h, 0..h], C[0..h, 0..h])"),
-    ("stand in a loop", "for t in 0..8:\n            f(A[0..h, 0..h], B[0..h, 0..h], C[0..h, 0..h])"),
-    ("of `C` in its place", "local T: real[h, h] = 0\nf(A[0..h, 0..h], B[0..h, 0..h], T)"),
-    ("may do the same", OVERLAP),
-]
-
-
-@pytest.mark.parametrize(("reason", "written"), WRONG)
-def test_what_is_no_splitting_into_boxes(reason: str, written: str) -> None:
-    """It is said why, and what is left is no more than a run fetches."""
-    calls = "".join(f"        {line}\n" for line in written.splitlines())
-    module = load_text(SQUARE + LEAF + calls)
-    algorithm = module.algorithms["f"]
-    bounds = found(module, algorithm)
-    assert not bounds.orders.bodies
-    assert reason in bounds.reason
-    for n in (1, 2, 5, 8):
-        assert_sound(bounds, {"n": n}, trace_of(module, algorithm, dict.fromkeys("ABC", (n, n)), 2), 2)
-
-
-PARTS = """algorithm f(x: inout real[n], y: real[m]):
-    if n <= 4:
-        for i in {}:
-            x[i] += 1.0
-    else:
-        f({}, y)
-        f({}, y)
-"""
-
-
-@pytest.mark.parametrize(
-    ("leaf", "first", "second", "whole"),
-    [
-        ("0..n", "x[0..n//2]", "x[n//2..n]", True),
-        ("0..n", "x[n//2..n]", "x[0..n//2]", True),
-        ("0..n - 1", "x[0..n//2]", "x[n//2..n]", False),
-        ("1..n", "x[0..n//2]", "x[n//2..n]", False),
-        ("0..n", "x[0..n//2]", "x[0..n - n//2]", False),
-        ("0..n", "x[1..n//2 + 1]", "x[n//2..n]", False),
-    ],
-)
-def test_an_array_is_touched_whole_or_not(leaf: str, first: str, second: str, whole: bool) -> None:
-    """Only where leaves touch all, and the parts are end to end; y is touched by no leaf."""
-    module = load_text(PARTS.format(leaf, first, second))
-    algorithm = module.algorithms["f"]
-    bounds = found(module, algorithm)
-    for n, line in ((1, 4), (17, 4), (40, 8)):
-        assert evaluate(bounds.touched, {"n": n, "L": line}) == (-(-n // line) if whole else 0)
-        assert_sound(bounds, {"n": n, "m": 3}, trace_of(module, algorithm, {"x": (n,), "y": (3,)}, line), line)
-
-
-def test_octants_are_boxes_too() -> None:
-    """Eight products of quadrants: n^3 iterations whose places differ."""
-    rows, columns, inner = ("0..h", "h..n"), ("0..h", "h..n"), ("0..h", "h..n")
-    calls = [f"f(A[{i}, {k}], B[{k}, {j}], C[{i}, {j}])" for k in inner for i in rows for j in columns]
-    text = SQUARE.replace("let h = n//2", "where n is power of 2\n    let h = n/2") + LEAF
-    module = load_text(text + "".join(f"        {call}\n" for call in calls))
-    (body,) = found(module, module.algorithms["f"]).orders.bodies
-    assert [evaluate(body.iterations, {"n": n}) for n in (1, 2, 8)] == [1, 8, 512]
 
 
 RECTANGLES = [(1, 1, 1), (17, 1, 1), (1, 40, 1), (1, 1, 33), (17, 5, 3), (19, 18, 17), (3, 33, 20)]

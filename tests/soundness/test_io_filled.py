@@ -171,13 +171,6 @@ def test_json_tells_what_is_touched(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["costs"]["io"]["touched"][0]["when"] == ["n >= 2"]
 
 
-# Generated: all is touched, or all but a part
-def whole(sizes: Sizes, line: int, text: str) -> int:
-    if "colmajor" in text:
-        return sizes["m"] * lines(sizes["n"], line)
-    return sizes["n"] * lines(sizes["m"], line)
-
-
 def touched(module: Module, algorithm: s.Algorithm, sizes: Sizes, line: int, source: random.Random) -> int:
     """The lines of a run on numbers between 0 and 1."""
     shape = sizes["n"], sizes.get("m", sizes["n"])
@@ -206,49 +199,6 @@ def test_no_more_than_a_run_touches(generator: Callable[[int, bool], ArrayProgra
             line = source.choice(LINES)
             found = touched(module, algorithm, sizes, line, source)
             assert evaluate(least, {**sizes, "L": line}) <= found, f"seed {seed}, {sizes}, L = {line}\n{program.text}"
-
-
-def test_most_that_is_touched_in_full_is_known_to_be() -> None:
-    found = 0
-    for seed in range(100):
-        text = filling_program_from_seed(seed).text
-        module = load_text(text)
-        least = of(module, module.algorithms["main"])
-        at = {"n": 7, "m": 11}
-        known = [evaluate(least, {**at, "L": line}) for line in LINES]
-        found += known == [whole(at, line, text) for line in LINES]
-    assert found >= 90
-
-
-@pytest.mark.parametrize("generator", HALVES)
-def test_triangles_are_known_too(generator: Callable[[int, bool], ArrayProgram]) -> None:
-    """Cuts by the data are not known to lie in the square."""
-    texts = [program.text for seed in range(100) if "if A" not in (program := generator(seed, False)).text]
-    assert len(texts) > 40
-    for text in texts:
-        module = load_text(text)
-        # Either way there are as many elements as lines of one word.
-        assert evaluate(of(module, module.algorithms["main"]), {"n": 9, "L": 1}) == 45, text
-
-
-@pytest.mark.parametrize("generator", HALVES)
-def test_triangles_without_their_diagonal_are_known(generator: Callable[[int, bool], ArrayProgram]) -> None:
-    """Where leaves leave it out, and all blocks are touched; what is beside the diagonal of a matrix is 36 elements."""
-    texts = [generator(seed, True).text for seed in range(200)]
-    known = [text for text in texts if "if A" not in text and "max(0" not in text and "min(1" not in text]
-    found = []
-    for text in known:
-        module = load_text(text)
-        found.append(evaluate(of(module, module.algorithms["main"]), {"n": 9, "L": 1}))
-    assert max(found) == 36
-    assert found.count(36) > 20
-
-
-def test_what_is_left_out_is_not_claimed() -> None:
-    for seed in range(100):
-        module = load_text(filling_program_from_seed(seed, True).text)
-        least = of(module, module.algorithms["main"])
-        assert evaluate(least, {"n": 7, "m": 11, "L": 1}) < 77
 
 
 def test_nests_whose_loops_make_no_intervals_end_in_time() -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cache.lower.hbl import IterationSpace
 from archline.analysis.cache.lower.segments import Lower, lower_bound
 from archline.analysis.cache.samples import samples
@@ -150,104 +149,6 @@ def test_product_by_inner_products(capacity: int) -> None:
     assert bound >= max(by_rows, by_elements, compulsory)
 
 
-def test_transpose_needs_its_columns() -> None:
-    """B is written column by column: with fewer lines than a column has rows it is fetched again and again."""
-    lower = kernel("dense.transpose::transpose")
-    n, m, line, capacity = 24, 16, 8, 4
-    assert lower.at({"n": n, "m": m, "L": 1, "Z": capacity}) == 2 * n * m
-    bound = lower.at({"n": n, "m": m, "L": line, "Z": capacity * line})
-    assert bound >= n * (m + m // line - capacity) + capacity
-
-
-@pytest.mark.parametrize("line", [1, 4, 16])
-def test_sparse_product_reads_its_matrix(line: int) -> None:
-    """Offsets, column numbers, values and the result once; which entries of x are read is up to the data."""
-    lower = kernel("sparse.csr::spmv_csr")
-    n, nz = 30, 77
-    sizes = {"n": n, "m": 40, "nz": nz, "nr": 9, "L": line, "Z": 10**6}
-    assert lower.at(sizes) == ceil((n + 1) / line) + 2 * ceil(nz / line) + ceil(n / line)
-
-
-def test_a_triangle_is_no_square() -> None:
-    """Row i of the triangle has i words, so it is all of ceil(i/L) lines."""
-    lower, _, _ = of(
-        """
-algorithm triangle(A: real[n, n]) -> real:
-    local s: real = 0
-    for i in 0..n:
-        for j in 0..i:
-            s += A[i, j]
-    return s
-"""
-    )
-    for n, line in ((1, 4), (2, 4), (20, 3), (33, 8)):
-        expected = sum(ceil(i / line) for i in range(n))
-        assert lower.at({"n": n, "L": line, "Z": 10**6}) == expected
-
-
-def test_columns_seen_row_by_row() -> None:
-    """The same triangle, walked down its columns."""
-    lower, _, _ = of(
-        """
-algorithm triangle(A: inout real[n, n]):
-    for j in 0..n:
-        for k in 0..j:
-            A[k, j] = 1
-"""
-    )
-    for n, line in ((2, 4), (20, 1), (33, 8)):
-        expected = sum(ceil((n - 1 - k) / line) for k in range(n))
-        assert lower.at({"n": n, "L": line, "Z": 10**6}) == expected
-
-
-def test_tiles_cover_all() -> None:
-    lower = kernel("dense.transpose::transpose_blocked")
-    for n, m, b in ((7, 5, 3), (8, 8, 4), (5, 9, 20)):
-        expected = n * ceil(m / 2) + m * ceil(n / 2)
-        assert lower.at({"n": n, "m": m, "b": b, "L": 2, "Z": 10**6}) == expected
-
-
-# What is not certain.
-@pytest.mark.parametrize(
-    "body",
-    [
-        "for i in 0..n - 5:\n        y[i] = 1",
-        "for i in 3..n:\n        for j in i..n - 1:\n            y[j] = 1",
-        "for i in 0..n:\n        if i > n:\n            y[i] = 1",
-        "if n > 7:\n        y[0] = 1",
-        "for i in 0..n:\n        if d > 0:\n            y[i] = 1",
-        "while d > 5 at most n times:\n        y[0] = 1",
-        "for i in 0..n:\n        if d > 0 and y[i] > 2:\n            pass",
-    ],
-)
-def test_nothing_is_touched_for_certain(body: str) -> None:
-    """Empty loops, guards that do not hold, what the data decides, and operands that may not be evaluated."""
-    lower, _, _ = of(f"algorithm nothing(y: inout real[n], d: int):\n    {body}\n")
-    assert lower.at({"n": 3, "L": 1, "Z": 4}) == 0
-
-
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        *(("i >= 4", 6), ("i == 4", 1), ("i < 4 and i > 1", 2), ("not i < 7", 3), ("n > 9", 10), ("i == 40", 0)),
-        *(("i != 4", 9), ("i < 2 or i > 4", 7), ("not (i >= 2 and i <= 4)", 7), ("i != 0 and i != 9", 8)),
-        ("not (i < 3 or i == n - 1)", 6),
-        *(
-            ("i % 2 == 0", 5),
-            ("i % 3 == 1", 3),
-            ("i % 4 == 2 and i > 3", 1),
-            ("(2*i + 1) % 4 == 3", 5),
-            ("i % 7 == 8", 0),
-        ),
-    ],
-)
-def test_a_guard_that_sizes_decide(condition: str, expected: int) -> None:
-    """Only the iterations in which it holds count, all of them."""
-    text = f"algorithm some(y: inout real[n]):\n    for i in 0..n:\n        if {condition}:\n            y[i] = 1\n"
-    lower, _, _ = of(text)
-    assert lower.at({"n": 10, "L": 1, "Z": 100}) == expected
-
-
 @pytest.mark.parametrize(
     ("body", "lines"),
     [
@@ -293,34 +194,6 @@ algorithm floyd(d: inout real[n, n]):
         assert_below(lower, module, algorithm, {"d": np.ones((n, n))}, line)
 
 
-def test_iterations_of_an_empty_loop_touch_nothing() -> None:
-    """x[i] is read only where the inner loop runs: for i = 3 to n - 1."""
-    lower, _, _ = of(
-        """
-algorithm inner(x: real[n], y: inout real[n]):
-    for i in 0..n:
-        for j in 2..i:
-            y[j] = x[i]
-"""
-    )
-    assert lower.at({"n": 10, "L": 1, "Z": 100}) == 7 + 7
-    assert lower.at({"n": 3, "L": 1, "Z": 100}) == 0
-
-
-SKEWED = """
-algorithm skewed(A: inout real[n, n], b: size):
-    for t in 0..n:
-        for r in t*b..t*b + b:
-            A[r - t*b, 0] = A[r - t*b, 0] + 1
-"""
-
-
-def test_rows_that_are_the_same() -> None:
-    """Of another r every time, and yet the first b rows only."""
-    lower, _, _ = of(SKEWED)
-    assert lower.at({"n": 20, "b": 3, "L": 1, "Z": 100}) == 3
-
-
 def test_local_arrays_lie_on_each_other() -> None:
     """The second array takes the lines of the first; one inside the other does not."""
     apart = "for k in 0..2:\n        local t: real[n] = 0\n    for k in 0..2:\n        local u: real[n] = 0"
@@ -357,17 +230,6 @@ algorithm filled(start: index[1] below n, y: inout real[n]):
     assert_below(lower, module, algorithm, {"start": np.array([2]), "y": np.zeros(50)}, 1)
 
 
-# Levels.
-def test_levels_bound_by_themselves() -> None:
-    """Each expression in the sizes, Z and L, evaluated, is no more than the bound that takes the best of them."""
-    for target in ("dense.matmul::matmul_ijk", "dense.cholesky::cholesky", "stencil.jacobi_1d::jacobi_1d"):
-        lower = kernel(target)
-        assert len({name for name, _ in lower.levels}) >= 3
-        for capacity in (2, 7, 40):
-            sizes = dict.fromkeys(("n", "m", "p", "steps"), 13) | {"L": 4, "Z": 4 * capacity}
-            assert all(evaluate(bound, sizes) <= lower.at(sizes) for _, bound in lower.levels)
-
-
 # Any order.
 def test_exponents_of_the_product_of_matrices() -> None:
     """Loomis and Whitney's inequality: each projection to the power 1/2; the constant of the literature, 2."""
@@ -381,12 +243,6 @@ def test_exponents_of_the_product_of_matrices() -> None:
     assert found == pytest.approx(2 * size**3 / (8 * 2**7), rel=1e-2)
 
 
-def test_tiles_do_not_change_what_any_order_needs() -> None:
-    blocked, plain = kernel("dense.matmul::matmul_blocked"), kernel("dense.matmul::matmul_ijk")
-    sizes = {"n": 100, "m": 90, "p": 80, "L": 2, "Z": 64}
-    assert blocked.orders.at({**sizes, "b": 7}) == plain.orders.at(sizes) > 0
-
-
 @pytest.mark.parametrize("edge", range(1, 30))
 def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     """A cube sees three squares, and nothing as large sees less: roots are exact."""
@@ -394,12 +250,6 @@ def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     body: IterationSpace = found.orders.bodies[0]
     assert body.most(3 * edge**2) == edge**3
     assert body.most(3 * edge**2 - 1) < edge**3
-
-
-def test_no_bound_where_a_loop_repeats_all() -> None:
-    """Sweeps over the same grid: without their dependences nothing keeps the cache from doing all sweeps at once."""
-    lower = kernel("stencil.jacobi_2d::jacobi_2d")
-    assert not lower.orders.bodies
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -419,16 +269,3 @@ def test_any_order_of_a_product(seed: int) -> None:
     trace = compact(np.array(words))
     for capacity in (1, 2, 3, 5, 8, 13, 30):
         assert found.orders.at({"n": n, "m": m, "p": p, "L": 1, "Z": capacity}) <= optimal(trace, capacity).io
-
-
-@pytest.mark.parametrize(("layout", "expected"), [("rowmajor", 6 * 3), ("colmajor", 2 * 10), ("zmorton", 15)])
-def test_layouts(layout: str, expected: int) -> None:
-    """Lines of 4 words: by rows, by columns, and in Z-Morton order no fewer than the elements over 4."""
-    text = f"""
-algorithm layouts(A: inout real[n, m] {layout}):
-    for i in 0..n:
-        for j in 0..m:
-            A[i, j] = 1
-"""
-    lower, _, _ = of(text.replace(" rowmajor", ""))
-    assert lower.at({"n": 6, "m": 10, "L": 4, "Z": 1000}) == expected

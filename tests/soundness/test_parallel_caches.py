@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution.cache import (
-    CacheResult,
     Chunked,
     Schedule,
     StaticSchedule,
@@ -25,7 +24,7 @@ from archline.execution.cache import (
 )
 from archline.execution.cache.schedules import deal
 from archline.execution.cache.stealing import steal
-from archline.execution.cache.strands import Assignment, Stacks, Structure, structure
+from archline.execution.cache.strands import Assignment, Structure, structure
 
 # The first example of a test may compile a kernel.
 untimed = settings(deadline=None)
@@ -345,61 +344,11 @@ def test_a_release_waits_for_the_spawned_readers_of_the_array() -> None:
     assert orders == [[*range(50), *range(55, 62)], list(range(50, 55))]
 
 
-def test_a_stack_shrinks_to_the_last_array_still_held() -> None:
-    stacks = Stacks(2, 5)
-    for allocation, lines in ((0, 2), (1, 3)):
-        stacks.allocate(0, allocation, lines)
-    stacks.release(0)
-    stacks.allocate(0, 2, 1)
-    stacks.allocate(1, 3, 1)
-    stacks.release(2)
-    stacks.release(1)
-    stacks.allocate(0, 4, 1)
-    assert stacks.starts == [0, 2, 5, 0, 0]
-    assert stacks.owners == [0, 0, 0, 1, 0]
-
-
 def test_the_last_child_goes_on_behind_the_sync() -> None:
     """The continuation is stolen and short; its thief waits at the sync, and the child's worker passes it."""
     recorded = record((Spawn((Run((1,) * 50),)), Run((2,) * 5), Sync(), Run((3,) * 7)))
     assignment = steal(WorkStealing(0), recorded.structure, 2)
     assert executed(assignment) == [[*range(50), *range(55, 62)], list(range(50, 55))]
-
-
-def test_a_seed_makes_a_run_repeatable() -> None:
-    recorded = record((nest(40, 1, 2, 3),))
-    runs = [steal(WorkStealing(seed), recorded.structure, 4) for seed in (1, 1, 2, 3, 4)]
-    assert runs[0] == runs[1]
-    assert any(run != runs[0] for run in runs[2:])
-
-
-def test_each_processor_has_a_stack_of_its_own() -> None:
-    iteration = (Local(3, (Run((-1, -2, -3)),)),)
-    recorded = record((Loop((iteration,) * 4),))
-    assert optimal(recorded.lines, 3).io == 3
-    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 3)
-    assert run.accesses == (6, 6)
-    assert run.caches == (CacheResult(3, 0), CacheResult(3, 0))
-
-
-def test_a_reader_on_another_processor_finds_the_owners_array() -> None:
-    """An array of processor 0 is read by both; it is not mistaken for the other processor's own array."""
-    recorded = record((Local(2, (Loop(((Run((-1, -2)),), (Run((-1,)), Local(2, (Run((-1, -2)),))))),)),))
-    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 8)
-    assert [cache.io for cache in run.caches] == [2, 3]
-
-
-def test_empty_local_arrays_take_no_line() -> None:
-    kinds = np.array([TraceEvent.ALLOCATE, TraceEvent.ALLOCATE, TraceEvent.RELEASE, TraceEvent.RELEASE], np.uint8)
-    log = StrandLog(kinds, np.array([0, 0, 2, 2]), np.array([0, 2, 2, 0]), STACK)
-    lines = np.array([STACK, STACK + 1, 3])
-    assert private_caches(lines, log, StaticSchedule(), 2, 2).io == 3
-
-
-def test_write_backs_are_summed_over_the_caches() -> None:
-    recorded = record((nest(4, 1),))
-    run = private_caches(recorded.lines, recorded.log, StaticSchedule(), 2, 1, "lru", np.ones(4, bool))
-    assert (run.io, run.writebacks) == (2, 2)
 
 
 @pytest.mark.parametrize(

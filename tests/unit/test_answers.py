@@ -11,17 +11,13 @@ import pytest
 
 import archline as al
 from archline.energy.machine_files import machine
-from archline.energy.models import model
 from archline.report.costs.page import document
 from archline.report.documents import plain
-from archline.report.findings import tally
-from archline.report.view import Contract, SourcePlace
 from cli_support import ROOT, cli
 from effort import long
 
 F = Fraction
 BASIC, CO = "dense.matmul::matmul_basic", "dense.matmul::matmul_co"
-MACHINES = ("gtx-580", "i7-950")
 SIZES = ("--at", "n=100,m=100,p=100")
 WARNING = re.compile(r"(up to )?([\d.]+) times\s+the machine's peak flop/s")
 LACKING = 'title = "A test"\n\n' + "".join(
@@ -37,14 +33,6 @@ def times_peak(name: str, on: str) -> Fraction:
     found = al.energy(name, machine=on, n=100, m=100, p=100)
     assert isinstance(found.time, Fraction)
     return 2 * 100**3 / found.time / machine(on).values["peak"]
-
-
-# A time that no device reaches.
-def test_tables_warn_of_times_beyond_the_peak() -> None:
-    most = max(times_peak(name, on) for name in (BASIC, CO) for on in MACHINES)
-    ran = cli("energy", BASIC, CO, *(part for each in MACHINES for part in ("--machine", each)), *SIZES)
-    assert WARNING.findall(ran.out) == [("up to ", f"{float(most):.3g}")]
-    assert most > 100
 
 
 @long
@@ -137,23 +125,6 @@ def test_costs_say_where_a_claim_fails_and_what_decides_the_exit_code(tmp_path: 
     assert "exits with 1" not in cli("cost", "scan.reduce::sum").out
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "text"),
-    [
-        ("", ""),
-        ("holds", "1 claim holds"),
-        ("holds holds", "2 claims hold"),
-        ("fails", "1 claim fails"),
-        ("holds fails fails", "1 claim holds, 2 fail"),
-        ("unknown holds", "1 claim holds, 1 is unknown"),
-        ("unknown unknown fails", "1 claim fails, 2 are unknown"),
-    ],
-)
-def test_claims_are_counted_in_english(outcomes: str, text: str) -> None:
-    found = [Contract("", each, "", None, SourcePlace("", 1, 1, 1, 1)) for each in outcomes.split()]
-    assert tally(found) == text
-
-
 @pytest.mark.parametrize("target", ["dense.trisolv::trisolv", "polybench.heat_3d::heat_3d", BASIC])
 def test_rows_that_are_shown_alike_are_shown_once(target: str) -> None:
     """A row and a column of A have one leading term in trisolv; all rows of the product differ."""
@@ -172,10 +143,3 @@ def test_the_page_of_regimes_names_rows_that_are_printed() -> None:
     }
     named = re.findall(r"`((?:a|all|B|C|A) [a-zA-Z, ]+)`", text)
     assert {"B fits", "a column of B, a row of A"} <= set(named) <= found
-
-
-def test_the_page_of_models_has_the_formula_of_ice() -> None:
-    """What is computed; the paper's (14) is span/work, and the span is at most the work (checked by the model)."""
-    page = (ROOT / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
-    (row,) = [line for line in page.splitlines() if line.startswith("| `ice` |")]
-    assert f"E = {model('ice').expression};" in row

@@ -16,9 +16,8 @@ from archline.api.energies import energy
 from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
-from archline.energy.caches import Settings, cache_of, level_caches
+from archline.energy.caches import Settings
 from archline.energy.estimates import estimate_of, usual_model
-from archline.energy.levels import by_level
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
 from archline.energy.models import model, models
@@ -27,12 +26,8 @@ from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.machines import one
-from archline.report.pictures.roofline import Roofline
 from cli_support import cli
-from effort import drawn, long
-from nest_programs import affine_program
-from programs import program_from_seed
-from programs.choice import Seeded
+from effort import drawn
 
 SHEET = """\
 title = "Two levels"
@@ -62,17 +57,6 @@ def of_text(folder: Path, text: str, variant: str = "") -> Machine:
     return machine(f"{path}{variant}")
 
 
-def test_levels_are_quantities_like_others(tmp_path: Path) -> None:
-    found = of_text(tmp_path, SHEET)
-    assert found.values["L1_capacity"] == 1024
-    assert found.values["L1_bandwidth"] == 400 * 10**9
-    assert found.values["L2_line"] == 128
-    assert str(found.quantities["L1_capacity"].source) == "sheet, page 2"
-    assert found.quantities["L2_line"].kind == "derived"
-    assert level_caches(found) == (("L1", Cache(128, 8)), ("L2", Cache(2048, 16)))
-    assert cache_of(found) == Cache(2048, 16)
-
-
 def test_levels_in_variants(tmp_path: Path) -> None:
     half = '[variant.half.level.L1.quantity.bandwidth]\nvalue = "200"\nunit = "GB/s"\nkind = "peak"\nsource = "x"\n'
     text = f'default_variant = "whole"\n{SHEET}[variant.whole]\n{half}'
@@ -80,11 +64,6 @@ def test_levels_in_variants(tmp_path: Path) -> None:
     found = of_text(tmp_path, text, "@half")
     assert found.values["L1_bandwidth"] == 200 * 10**9
     assert found.values["L1_capacity"] == 1024
-
-
-def test_fast_memory_goes_before_levels(tmp_path: Path) -> None:
-    fast = 'fast_memory = { value = "1", unit = "MiB", kind = "rated", source = "sheet" }\n'
-    assert cache_of(of_text(tmp_path, SHEET.replace("[quantity]\n", f"[quantity]\n{fast}"))) == Cache(131072, 8)
 
 
 # What is replaced by what, the line of the report, its code, and what message and hint say.
@@ -192,33 +171,6 @@ def test_the_slowest_level_binds(tmp_path: Path) -> None:
     assert found.reasons["energy"] == (
         "machine `two` lacks `L1_energy` (J/B), `L2_energy` (J/B), `eps_flop` (J/flop), `eps_mem` (J/B), `pi0` (W)"
     )
-
-
-def test_three_levels_by_hand(tmp_path: Path) -> None:
-    """Each level takes time and energy for what it serves: all accesses, then what the level before moves."""
-    two = of_text(tmp_path, SHEET)
-    three = with_values(
-        two, "L3_capacity=64KiB", "L1_energy=1J/B", "L2_energy=10J/B", "L3_energy=100J/B", "L2_bandwidth=8B/s",
-        "L3_bandwidth=2B/s", "eps_flop=0J/flop", "eps_mem=1000J/B", "pi0=0W",
-    )  # fmt: skip
-    amounts = {"flops": 1, "accesses": 7, "L1_bytes": 30, "L2_bytes": 5, "L3_bytes": 2, "bytes": 2}
-    found = estimate_of(model("roofline+levels"), three, amounts)
-    assert {name: each.lower for name, each in found.terms.items()} == {
-        "computation": 0, "L1": 56, "L2": 300, "L3": 500, "memory": 2000, "constant": 0,
-    }  # fmt: skip
-    rows = [(each.name, each.served.lower, each.energy and each.energy.lower) for each in by_level(found)]
-    assert rows == [("L1", 56, 56), ("L2", 30, 300), ("L3", 5, 500), ("memory", 2, 2000)]
-    assert [each.time and each.time.lower for each in by_level(found)][1:3] == [F(30, 8), F(5, 2)]
-    assert (found.binds, found.time and found.time.lower) == ("L2", F(30, 8))
-
-
-def test_levels_may_be_left_out(tmp_path: Path) -> None:
-    """Where there is no L2, L1 misses into L3; what is asked first of all is what all accesses ask."""
-    three = of_text(tmp_path, SHEET.replace("level.L2", "level.L3"))
-    assert model("roofline+levels").on(three).levels == ("L1", "L3")
-    second = of_text(tmp_path, SHEET.replace("level.L1", "level.L3").replace("L1_", "L3_").replace('"16"', '"1"'))
-    found = estimate_of(model("roofline+levels"), second, {"flops": 1, "accesses": 10, "L2_bytes": 40, "bytes": 30})
-    assert found.sides["L3"].lower == F(40, 400 * 10**9)
 
 
 @pytest.mark.parametrize(
@@ -338,19 +290,6 @@ def test_levels_are_what_the_bounds_are_at_each_cache(nests: list[str], n: int) 
     ]
 
 
-@long
-@pytest.mark.parametrize("family", ["affine", "any"])
-@settings(max_examples=drawn(40), deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_levels_of_all_kinds_of_programs(family: str, seed: int) -> None:
-    if family == "affine":
-        values = {"A": np.ones((14, 14)), "x": np.ones(14), "n": 3}
-        assert_levels(affine_program(seed), "main", values)
-        return
-    program = program_from_seed(seed)
-    assert_levels(program.text, program.entry, program.arguments(program.choose_sizes(Seeded(seed)), seed))
-
-
 def test_a_run_shows_the_levels_of_a_machine(tmp_path: Path) -> None:
     of_text(tmp_path, SHEET)
     shown = cli("run", TRIPLE, "--machine", str(tmp_path / "two.toml"), "--at", "n=9,m=9,p=9")
@@ -419,35 +358,6 @@ def test_a_draft_is_told_what_a_time_needs(tmp_path: Path) -> None:
     assert "cannot feed model `roofline`: it has no `bandwidth` (B/s), `peak` (flop/s)\n" in shown.err
 
 
-def test_each_machine_is_compared_with_its_own_cache() -> None:
-    both = ("--machine", "epyc-7763", "--machine", "a100-sxm4-80gb")
-    shown = " ".join(cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8").out.split())
-    for name in ("epyc-7763", "a100-sxm4-80gb"):
-        used = cache_of(machine(name))
-        assert re.search(rf"{name}\S*: Z = {used.Z}, L = {used.L} \(the machine's\)", shown)
-    one = cli("compare", "scan.reduce::sum", "scan.reduce::dot", *both, "--at", "n=8", "--cache", "Z=64,L=8").out
-    assert one.count("Z = 64, L = 8") == 1
-
-
-# Energies by kind of operation
-@pytest.mark.parametrize("more", ["", "+cap", "+cache", "+levels"])
-def test_equal_energies_of_kinds_are_the_plain_roofline(more: str) -> None:
-    gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B", "L1_capacity=1 MiB", "L1_energy=187 pJ/B")
-    amounts = {**AMOUNTS, "additions": F(4 * 10**8), "multiplications": F(3 * 10**8), "divisions": F(10**8)}
-    amounts["other_flops"] = amounts["flops"] - F(8 * 10**8)
-    plain, kinds = (
-        estimate_of(model(f"roofline{more}"), gpu, amounts),
-        estimate_of(model(f"roofline+kinds{more}"), gpu, amounts),
-    )
-    assert (kinds.energy, kinds.time, kinds.terms) == (plain.energy, plain.time, plain.terms)
-    assert kinds.converted["eps_add"] == "eps_flop"
-    same = with_values(gpu, *(f"eps_{kind}=99.7 pJ/flop" for kind in ("add", "mul", "div", "flop")))
-    assert (
-        estimate_of(model(f"roofline+kinds{more}"), same, amounts).energy
-        == estimate_of(model(f"roofline{more}"), same, amounts).energy
-    )
-
-
 BY_KIND = """algorithm always(x: inout real[n]):
     for i in 0..n:
         x[i] = x[i]/3.0 + 1.0 - x[i]
@@ -470,26 +380,6 @@ def test_energies_by_kind_of_operation() -> None:
     # A comparison is one of the others, and the data decides whether one is added.
     found = energy(loads(BY_KIND)["perhaps"], machine=gpu, model="roofline+kinds", n=7)
     assert found.parts["computation"] == (7 * 1010, 7 * 1011)
-
-
-# In pictures
-def test_the_roofline_picture_has_levels(tmp_path: Path) -> None:
-    two = of_text(tmp_path, SHEET.replace("[quantity]\n", "[quantity]\n" + SCALAR))
-    picture = roofline(two, TRIPLE, at=SIZES)
-    assert picture.view.columns == ("intensity", "at", "roofline", "L1")
-    levels = energy(TRIPLE, machine=two, **SIZES).levels
-    flops = 2 * 24**3
-    found = {str(each["at"]): each for each in picture.points if each["at"]}
-    assert found["matmul_basic, L1"]["intensity"] == float(flops / levels[0].served.lower)
-    assert found["matmul_basic, L1"]["L1"] == pytest.approx(float(flops / levels[0].served.lower) * 400 / 100)
-    # L2 has no bandwidth, and is a point on the axis alone.
-    assert any(each.startswith("matmul_basic, L2") for each in found)
-    assert isinstance(picture.view, Roofline)
-    assert picture.view.horizontals == {"without vectors": 1e10}
-    assert picture.view.levels == {"memory": pytest.approx(2e10), "L1": 4e11}
-    plain = roofline(two, TRIPLE, at=SIZES, cache=Cache(2048, 16))
-    assert [each["at"] for each in plain.points if each["at"] and "matmul" in str(each["at"])]
-    assert not any(", L1" in str(each["at"]) for each in plain.points)
 
 
 SCALAR = 'peak_scalar = { value = "10", unit = "Gflop/s", kind = "peak", source = "sheet" }\n'

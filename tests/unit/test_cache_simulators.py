@@ -176,18 +176,6 @@ def test_long_traces_reach_every_level_of_the_structures(mode: Mode, span: int, 
 
 
 @both_modes
-@pytest.mark.parametrize("capacity", [1, 2, 3, 7, 64])
-def test_a_cycle_of_one_line_too_many(mode: Mode, capacity: int) -> None:
-    """LRU always misses; the optimum, once the cache is full, at every C-th access (Sleator and Tarjan)."""
-    accesses = 10 * capacity + 3
-    lines = np.arange(accesses) % (capacity + 1)
-    with mode():
-        assert lru(lines, capacity).io == accesses
-        assert optimal(lines, capacity).io == capacity + -(-(accesses - capacity) // capacity)
-        assert stack_distances(lines).misses(np.array([capacity, capacity + 1])).tolist() == [accesses, capacity + 1]
-
-
-@both_modes
 @simulators
 def test_write_backs_of_evicted_and_of_flushed_lines(mode: Mode, simulate: Callable[..., CacheResult]) -> None:
     sweep = np.repeat(np.arange(5), 2)
@@ -209,15 +197,6 @@ def test_the_empty_trace(mode: Mode) -> None:
         distances = stack_distances(nothing)
         assert (distances.cold, distances.accesses, distances.misses(1)) == (0, 0, 0)
         assert distances.misses(np.array([1, 2])).tolist() == [0, 0]
-
-
-@both_modes
-@simulators
-def test_capacities_at_and_above_the_distinct_lines(mode: Mode, simulate: Callable[..., CacheResult]) -> None:
-    lines = np.array([3, 1, 3, 2, 1])
-    with mode():
-        assert [simulate(lines, capacity).io for capacity in (3, 4, 10**30)] == [3, 3, 3]
-        assert stack_distances(lines).misses(10**30) == 3
 
 
 @both_modes

@@ -15,7 +15,7 @@ from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_target, load_text, stdlib_modules
-from archline.language.model import BoundBy, Kind, Module, ViewType
+from archline.language.model import Kind, Module, ViewType
 from effort import long
 
 DATA = Path(__file__).parents[1] / "data"
@@ -545,30 +545,6 @@ def test_every_call_is_bound() -> None:
                         assert set(module.bindings[call]) == {*signature.size_names, *signature.indices}
 
 
-def test_what_binds_each_size() -> None:
-    text = """
-algorithm f(o: offsets[k] into nz longest q, c: index[nz] below m, w: real[2*b], A: real[n, k], b: size, i: index):
-    where n >= 0, m >= 2, 5 < b
-    pass
-"""
-    with pytest.raises(ArchlineError, match="no argument binds `m`"):
-        load_text(text)
-    module = load_text(text.replace("A: real[n, k]", "A: real[n, m]"))
-    signature = next(iter(module.signatures.values()))
-    found = {each.name: (each.by, each.parameter, each.dimension) for each in signature.sizes}
-    assert found == {
-        "k": (BoundBy.COUNT, 0, 0),
-        "nz": (BoundBy.EXTENT, 1, 0),
-        "q": (BoundBy.LONGEST, 0, 0),
-        "m": (BoundBy.EXTENT, 3, 1),
-        "b": (BoundBy.VALUE, 4, 0),
-        "n": (BoundBy.EXTENT, 3, 0),
-    }
-    assert signature.size_names == ("k", "nz", "q", "m", "b", "n")
-    assert signature.indices == ("i",)
-    assert dict(signature.at_least) == {"k": 1, "nz": 1, "q": 1, "m": 2, "b": 6, "n": 0}
-
-
 def test_the_longest_gap_of_possibly_empty_offsets_may_be_zero() -> None:
     module = load_text("algorithm f(o: offsets[k] into nz longest q):\n    where nz >= 0\n    pass\n")
     signature = next(iter(module.signatures.values()))
@@ -604,21 +580,6 @@ algorithm f(x: inout real[n], A: real[n, 7], c: int):
     assert shown[8]["n"] == n
     assert shown[9]["n"] is None
     assert shown[9]["m"] == seven
-
-
-def test_literals_take_the_kind_of_what_they_meet() -> None:
-    module = load_text(
-        """
-algorithm f(x: inout real[n], c: inout int[n]):
-    x[0] = 2*x[1]
-    c[0] = -3 + c[1]
-    let h = 4*n
-    c[0] = 5
-"""
-    )
-    literals = {node.value: node for each in module.signatures for node in nodes(each) if isinstance(node, s.Integer)}
-    kinds = {value: module.types[literals[value]] for value in (2, 3, 4, 5)}
-    assert kinds == {2: Kind.REAL, 3: Kind.INT, 4: Kind.STATIC, 5: Kind.INT}
 
 
 TOKEN = re.compile(r"\n *|[A-Za-z_]\w*|\d+\.?\d*|\.\.\+|\.\.|[-+*/<>=!]=|//|\"[^\"\n]*\"|#.*|.")

@@ -26,10 +26,7 @@ from archline.compare.verdicts import (
     QUANTITIES,
     THIN,
     Execution,
-    PointVerdict,
-    brackets,
     judge,
-    quotient,
     with_executions,
 )
 from archline.energy.estimates import Estimate, estimate_of
@@ -39,7 +36,6 @@ from archline.energy.sweeps import SizeSweep
 from archline.expr.intervals import Interval
 from archline.growth.growths import Growth
 from archline.language.parser import parse_expression
-from archline.report.energies.shown import ratio_text
 from cli_support import Result, cli
 from effort import drawn, long, some
 from energy_support import exact, made, positive, refusal, whole_machines
@@ -57,106 +53,6 @@ def ice(work: Any, io: Any, span: Any = 1, on: Machine = ICE, **more: Any) -> Es
 
 def roofline(flops: Any, traffic: Any) -> Estimate:
     return estimate_of(model("roofline"), ROOFLINE, {"flops": flops, "traffic": traffic})
-
-
-# Verdicts by hand. ICE's energy is 2*work + 5*io + max(3*span, 7*io*span/work).
-def test_proved() -> None:
-    # 2*10 + 5*2 + 3 = 33 against 2*20 + 5*4 + 3 = 63.
-    found = judge(ice(10, 2), ice(20, 4), "energy")
-    assert (found.verdict, found.less, found.reason) == (PROVED, "A", "")
-    assert found.ratio == Interval.of(F(33, 63))
-    # 20 J more of computation, 10 J more of memory.
-    assert found.decides == "computation"
-    assert found.decided
-    other = judge(ice(20, 4), ice(10, 2), "energy")
-    assert (other.verdict, other.less, other.ratio, other.decides) == (
-        PROVED,
-        "B",
-        Interval.of(F(63, 33)),
-        "computation",
-    )
-    # The memory decides although the other computes more.
-    assert judge(ice(10, 20), ice(20, 2), "energy").decides == "memory"
-
-
-def test_proved_by_bounds_that_do_not_touch() -> None:
-    first = ice((10, 12), (2, 3))
-    # At most 24 + 15 + 3 = 42.
-    assert first.energy.upper == 42
-    assert judge(first, ice((15, 16), 2), "energy").less == "A"
-    # 2*14 + 5*2 + 3 = 41 is not above 42, nor is 42 itself.
-    assert judge(first, ice(14, 2), "energy").verdict == OPEN
-    assert judge(first, ice(F(29, 2), 2), "energy").verdict == OPEN
-    assert judge(first, ice(F(29, 2) + F(1, 1000), 2), "energy").less == "A"
-
-
-def test_equal() -> None:
-    found = judge(ice(10, 2), ice(10, 2), "energy")
-    assert (found.verdict, found.less, found.reason, found.ratio) == (PROVED, None, "equal", Interval.of(1))
-    # Equal bounds are no equal amounts.
-    assert judge(ice((10, 12), 2), ice((10, 12), 2), "energy").verdict == OPEN
-
-
-def test_thin_by_the_stated_accuracy() -> None:
-    """The roofline is 33 % off on average: a margin below that is thin."""
-    # Compute-bound: 10*f + 5*q, with q = 0.
-    for flops, verdict in ((100, PROVED), (68, THIN), (67, PROVED), (66, PROVED), (99, THIN)):
-        for first, second, less in ((flops, 100, "A"), (100, flops, "B")):
-            found = judge(roofline(first, 0), roofline(second, 0), "energy")
-            assert found.verdict == verdict
-            assert found.less == (less if flops != 100 else None)
-    found = judge(roofline(68, 0), roofline(100, 0), "energy")
-    assert found.reason == "the margin, 32 %, is below the model's stated error, 33 %"
-    # Of bounds the least margin counts: 60 to 68 against 100.
-    assert judge(roofline((60, 68), 0), roofline(100, 0), "energy").verdict == THIN
-    assert judge(roofline(100, 0), roofline((60, 68), 0), "energy").verdict == THIN
-    assert judge(roofline((60, 67), 0), roofline(100, 0), "energy").verdict == PROVED
-    # The error is that of energies.
-    assert judge(roofline(68, 0), roofline(100, 0), "time").verdict == PROVED
-
-
-def test_thin_where_flops_in_place_of_work_decide() -> None:
-    """2*work + 5*io + 3: 33 against 43; with 10 and 5, 10 and 1, 10 and 3 flops in place of work."""
-    assert judge(ice(10, 2, flops=5), ice(15, 2, flops=10), "energy").verdict == PROVED
-    found = judge(ice(10, 2, flops=10), ice(15, 2, flops=1), "energy")
-    assert (found.verdict, found.less) == (THIN, "A")
-    assert found.reason == "reversed if eps_op multiplies flops instead of work"
-    found = judge(ice(10, 2, flops=3), ice(15, 2, flops=3), "energy")
-    assert (found.verdict, found.reason) == (THIN, "undecided if eps_op multiplies flops instead of work")
-    found = judge(ice(10, 2, flops=(1, 4)), ice(15, 2, flops=(3, 9)), "energy")
-    assert (found.verdict, found.reason) == (THIN, "undecided if eps_op multiplies flops instead of work")
-    # Time has no eps_op, and without flops there is nothing to turn.
-    assert judge(ice(10, 2, 2, flops=10), ice(15, 2, 3, flops=1), "time").verdict == PROVED
-    assert judge(ice(10, 2), ice(15, 2), "energy").verdict == PROVED
-    # The energy-delay product is of both: 33*3 against 43*3.
-    assert judge(ice(10, 2, flops=10), ice(15, 2, flops=1), "energy_delay").verdict == THIN
-
-
-def test_open_names_the_widest_term() -> None:
-    found = judge(ice((10, 30), 2), ice(20, (4, 5)), "energy")
-    assert (found.verdict, found.less, found.decides) == (OPEN, None, "computation")
-    assert found.reason == "widest: computation of A"
-    found = judge(ice(10, 4), ice((9, 10), (2, 9)), "energy")
-    assert (found.decides, found.reason) == ("memory", "widest: memory of B")
-    assert not found.decided
-
-
-def test_what_is_not_known_is_open() -> None:
-    without = made(eps_op=2, pi_op=3, eps_io=5, pi_io=7)
-    found = judge(ice(10, 2, on=without), ice(20, 4, on=without), "time")
-    assert (found.verdict, found.less, found.ratio) == (OPEN, None, None)
-    assert "pi0" in found.reason
-    assert judge(ice(10, 2, on=without), ice(20, 4, on=without), "energy").less == "A"
-    nothing = roofline(0, 0)
-    assert judge(nothing, nothing, "energy").verdict == PROVED
-    assert judge(nothing, nothing, "power").verdict == OPEN
-    assert judge(roofline(1, 1), nothing, "energy") == PointVerdict(PROVED, "B", None, "constant")
-
-
-def test_time_is_decided_by_what_binds() -> None:
-    # Times in s: 3*2 against 7*10*1/10.
-    found = judge(ice(10, 1, 2), ice(10, 10), "time")
-    assert (found.verdict, found.less, found.decides) == (PROVED, "A", "memory")
 
 
 def test_executions_decide_what_bounds_leave_open() -> None:
@@ -208,93 +104,6 @@ def test_a_decided_verdict_holds_at_every_point(on: Machine, data: st.DataObject
             assert verdict.ratio.lower > 1
         # The middle of the bounds is one of the points: nothing that it contradicts is proved.
         assert not (verdict.verdict == OPEN and verdict.ratio.upper < 1)
-
-
-@given(st.integers(1, 30), st.integers(-9, 9), st.integers(-9, 9))
-def test_a_ratio_is_told_from_1(power: int, low: int, high: int) -> None:
-    ends = sorted({1 + Fraction(each, 10**power) for each in (low, high)})
-    texts = ratio_text(Interval(ends[0], ends[-1])).split(" .. ")
-    for text, end in zip(texts, ends, strict=False):
-        if text in ("< 1", "> 1"):
-            assert abs(end - 1) < Fraction(1, 10**14)
-            assert (text == "< 1") is (end < 1)
-        else:
-            assert (Fraction(text) == 1) is (end == 1)
-            assert (Fraction(text) < 1) is (end < 1)
-
-
-def test_quotients() -> None:
-    assert quotient(Interval.of((2, 3)), Interval.of((4, 5))) == Interval.of((F(2, 5), F(3, 4)))
-    assert quotient(Interval.of((2, 3)), Interval.of((0, 5))) is None
-
-
-# Crossovers.
-def side(less: str | None) -> PointVerdict:
-    return PointVerdict(OPEN if less is None else PROVED, less, None, "")
-
-
-@given(st.integers(1, 10**6), st.integers(0, 50), st.integers(2, 40), st.booleans())
-def test_one_change_is_bracketed(last: int, gap: int, count: int, thin: bool) -> None:
-    """A takes less up to `last`, B from `last + 1 + gap` on; between them nothing is decided."""
-    asked = []
-
-    def at(size: int) -> PointVerdict:
-        asked.append(size)
-        found = side("A" if size <= last else "B" if size > last + gap else None)
-        return PointVerdict(THIN, found.less, None, "") if thin and found.less == "B" else found
-
-    high = 3 * 10**6
-    sizes = sorted({1, high, *(1 + (high - 1) * step // count for step in range(count))})
-    points = [(size, at(size)) for size in sizes]
-    asked.clear()
-    assert brackets(points, at) == [(last, last + gap + 1)]
-    assert len(asked) <= 2 * 23
-    # Without sizes between them, the change is known exactly.
-    if gap == 0:
-        assert brackets(points, at)[0][1] == last + 1
-
-
-def test_several_changes_and_none() -> None:
-    def at(size: int) -> PointVerdict:
-        return side("A" if size <= 10 or size > 37 else "B")
-
-    points = [(size, at(size)) for size in (1, 20, 30, 90)]
-    assert brackets(points, at) == [(10, 11), (37, 38)]
-    assert brackets(points[1:3], at) == []
-    assert brackets([], at) == []
-    # What is not decided is no change, whatever lies around it.
-    assert brackets([(1, side("A")), (2, side(None)), (3, side("A"))], at) == []
-    tie = PointVerdict(PROVED, None, None, "", "equal")
-    assert brackets([(1, side("A")), (2, tie), (3, side("A"))], at) == []
-    executed = PointVerdict(EXECUTED, "B", None, "")
-    assert brackets([(1, side("A")), (9, executed)], at) == []
-
-
-def test_sizes_without_a_verdict_lie_between() -> None:
-    def at(size: int) -> PointVerdict | None:
-        return side("A") if size < 40 else None if size < 60 else side("B")
-
-    assert brackets([(1, side("A")), (100, side("B"))], at) == [(39, 60)]
-
-
-# Sweeps.
-@pytest.mark.parametrize(
-    ("text", "names", "points"),
-    [
-        ("n=64..512", ("n",), (64, 128, 256, 512)),
-        ("n=64..500", ("n",), (64, 128, 256, 500)),
-        ("n = m = p = 3..7", ("n", "m", "p"), (3, 6, 7)),
-        ("n=10..90 step 20", ("n",), (10, 30, 50, 70, 90)),
-        ("n=10..95 step 2^2*10", ("n",), (10, 50, 90, 95)),
-        ("n=2^3..2^5", ("n",), (8, 16, 32)),
-        ("n=5..5", ("n",), (5,)),
-        ("n=1..2^100 step 2^99", ("n",), (1, 1 + 2**99, 2**100)),
-    ],
-)
-def test_sweeps(text: str, names: tuple[str, ...], points: tuple[int, ...]) -> None:
-    found = SizeSweep.read(text)
-    assert (found.names, found.points, found.variable) == (names, points, "=".join(names))
-    assert found.at(7) == dict.fromkeys(names, (7, None))
 
 
 @pytest.mark.parametrize(
@@ -356,13 +165,6 @@ def test_the_ratio_is_that_of_the_energies(xeon: dict[str, Any]) -> None:
         assert [(F(v["lower"]), F(v["upper"])) for v in each["values"]] == values
         (a, b), (c, d) = values
         assert (F(each["ratio"]["lower"]), F(each["ratio"]["upper"])) == (a / d, b / c)  # type: ignore[operator]
-
-
-def test_the_sizes_beside_a_crossover_are_as_said(xeon: dict[str, Any]) -> None:
-    cache = al.Cache(3932160, 8)
-    for size, less in ((1996, "A"), (1998, None), (2001, "B")):
-        found = al.compare(BASIC, CO, machine=XEON, at={"n": size, "m": size, "p": size}, cache=cache)
-        assert found.points[0].verdict.less == less
 
 
 @pytest.mark.parametrize("n", [64, 200, 1000])
@@ -427,16 +229,6 @@ def test_three_algorithms_make_three_pairs(monkeypatch: pytest.MonkeyPatch) -> N
         assert float(row["ratio_upper"]) == float(F(each["ratio"]["upper"]))
     # The span of ijk is its work.
     assert found["points"][1]["less"] == "A"
-
-
-def test_the_same_algorithm_twice_is_equal() -> None:
-    found = document(cli("compare", BASIC, BASIC, "--machine", XEON, "--at", "n=30,m=20,p=10", "--format", "json"))
-    assert found["algorithms"] == ["matmul_basic (1)", "matmul_basic (2)"]
-    for name in ("flops", "work", "span"):
-        assert found["growth"][name]["relation"] == "same"
-    (only,) = found["points"]
-    assert only["less"] is None
-    assert only["verdict"] in (PROVED, OPEN)
 
 
 def test_formulas_are_compared() -> None:
@@ -510,18 +302,6 @@ def test_processors_stand_in_each_row() -> None:
     assert cli("compare", *both, "--machine", "jaketown", "--at", "n=64,P=4").out.count("P = 4") == 1
     assert cli("compare", *both, "--machine", "jaketown", "--at", "n=64", "--sweep", "P=4..8").out.count(" P ") == 1
     assert " P " not in cli("compare", BASIC, IJK, "--machine", XEON, "--at", "n=3,m=3,p=3").out
-
-
-def test_a_ratio_does_not_depend_on_the_static_power() -> None:
-    """Times are in units of it, energies free of it."""
-    at = {"n": 30, "m": 20, "p": 10}
-    found = al.compare(BASIC, IJK, machine=XEON, by="time", at=at).points[0].verdict
-    machine = al.machine(XEON)
-    for watts in ("1", "30", "97.5"):
-        given = al.energy(BASIC, machine=machine, at=at, parameters={"pi0": watts})
-        other = al.energy(IJK, machine=machine, at=at, parameters={"pi0": watts})
-        ends = [each if isinstance(each, tuple) else (each, each) for each in (given.time, other.time)]
-        assert found.ratio == Interval(ends[0][0] / ends[1][1], ends[0][1] / ends[1][0])  # type: ignore[operator]
 
 
 def test_what_is_refused() -> None:
@@ -690,22 +470,6 @@ def test_exact_forms_that_are_equal_are_equal_in_growth(c: int, op: str, n: int,
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("extents", [("n - m",), ("n - m + 1", "m"), ("n - m", "n - m", "m")])
-def test_nests_that_differ_by_a_constant_factor_are_of_the_same_order(extents: tuple[str, ...]) -> None:
-    """Their growth has no short expression, as they may be empty: runs count 1 and 3 flops in each iteration."""
-    loops = "".join(f"{'    ' * (k + 1)}for i{k} in 0..{each}:\n" for k, each in enumerate(extents))
-    inner = "    " * (len(extents) + 1)
-    module = al.loads(
-        "".join(
-            f"algorithm {name}(x: inout real[n], m: size):\n    where n >= m\n{loops}{inner}x[0] += {value}\n"
-            for name, value in (("one", "1.0"), ("three", "2.0*x[0] + 1.0"))
-        )
-    )
-    found = al.compare(module["one"], module["three"]).growth
-    assert {found[name].relation for name in ("flops", "work", "span")} == {"same"}
-    assert found["flops"].ratio == "Theta(1)"
-
-
 # Executions.
 def test_a_verdict_that_depends_on_the_data() -> None:
     found = document(
@@ -747,12 +511,3 @@ def test_formulas_are_not_executed() -> None:
     ]
     assert found.verdict.verdict == OPEN
     assert found.verdict.executions == ()
-
-
-def test_nothing_grows_less_than_whatever_is_counted() -> None:
-    nothing, some = (
-        Growth(parse_expression("0"), parse_expression("0")),
-        Growth(parse_expression("n"), parse_expression("n")),
-    )
-    pairs = {(nothing, some): "less", (some, nothing): "greater", (nothing, nothing): "same"}
-    assert {pair: relation(*pair).relation for pair in pairs} == pairs

@@ -15,7 +15,6 @@ from archline.energy.estimates import estimate_of
 from archline.energy.machine_files import machine
 from archline.energy.machines import parameter
 from archline.energy.models import model
-from archline.energy.optimise.enclosures import Comparisons
 from archline.energy.optimise.problem import EnergyOptimum
 from effort import all_of, drawn, long
 from energy_support import refusal
@@ -367,41 +366,6 @@ def test_parameters_for_a_target() -> None:
     assert real.status == "optimal"
     assert real.method == "geometric program"
     assert al.optimise(target, halve="beta_e", **asked).found.conflict == (subject,)
-
-
-def test_planes_are_below_what_they_are_for() -> None:
-    """Sums of powers of sums, compared: at points of boxes, against the sums in plain numbers."""
-    source = np.random.default_rng(5)
-    for _ in range(drawn(100, least=20)):
-        count = int(source.integers(1, 4))
-
-        def terms(columns: int) -> dict[tuple[tuple[int, float], ...], float]:
-            every = source.integers(-3, 4, (int(source.integers(1, 5)), columns)) / 2
-            return {tuple(enumerate(powers)): float(np.exp(source.normal(0, 3))) for powers in every}
-
-        def value(of: Mapping[Any, float], columns: list[float]) -> float:
-            return sum(each * float(np.prod([columns[i] ** power for i, power in key])) for key, each in of.items())
-
-        sums, pairs = [terms(count), terms(count + 1)], [(terms(count + 2), terms(count + 2)) for _ in range(2)]
-        compared = Comparisons(count, sums, pairs)
-        low = source.normal(0, 2, (3, count))
-        high = low + source.uniform(0, 4, (3, count))
-        planes, _ = compared.below(low, high, (low + high) / 2)
-        for box in range(3):
-            for y in (low[box], high[box], *source.uniform(low[box], high[box], (10, count))):
-                columns = [float(each) for each in np.exp(y)]
-                for each in sums:
-                    columns.append(value(each, columns))
-                expected = [log(value(left, columns) / value(right, columns)) for left, right in pairs]
-                assert compared.at(y)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
-                below = planes[:, box, :-1] @ y + planes[:, box, -1]
-                assert all(plane <= each + 1e-9 * (1 + abs(each)) for plane, each in zip(below, expected, strict=True))
-        step, y = 1e-5, low[0]
-        _, gradients, seconds = compared.at(y)
-        for index, unit in enumerate(step * np.eye(count)):
-            (up, more, _), (down, less, _) = compared.at(y + unit), compared.at(y - unit)
-            assert gradients[:, index] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-5)
-            assert seconds[:, index] == pytest.approx((more - less) / (2 * step), rel=1e-5, abs=1e-5)
 
 
 FORMULAS: list[tuple[str, str, str, float]] = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import archline as al
 from effort import long, some
 from energy_support import refusal
 
-F = Fraction
 BASIC, CO, GEMV = "dense.matmul::matmul_basic", "dense.matmul::matmul_co", "dense.gemv::gemv"
 
 
@@ -119,35 +117,6 @@ def test_a_size_may_be_named_like_a_quantity() -> None:
     assert close(al.energy(target, machine="jaketown").upper_at(at)["energy"], upper(single.total))
     # 35 flops at 2.5202 ps, 3 words at 156 ps, one message of 60 ns.
     assert close(upper(single.time), 35 * 2.5202e-12 + 3 * 1.56e-10 + 6e-8)
-
-
-def test_sizes_and_parameters_broadcast() -> None:
-    energy = al.energy(BASIC, machine="gtx-580", model="roofline")
-    n = np.array([8, 16, 32])[:, None, None]
-    flop = np.array([1e-10, 2e-10])[None, :, None]
-    static = np.array([50.0, 100.0, 122.0, 200.0])
-    found = energy.upper_at(n=n, m=16, p=16, parameters={"eps_flop": flop, "pi0": static})
-    assert found["energy"].shape == (3, 2, 4)
-    # What parameters do not touch has the shape of all of them too.
-    assert found["time"].shape == (3, 2, 4)
-    for (a, b, c), value in np.ndenumerate(found["energy"]):
-        at = {"n": int(n[a, 0, 0]), "m": 16, "p": 16}
-        given = {"eps_flop": str(F(float(flop[0, b, 0]))), "pi0": str(F(float(static[c])))}
-        single = al.energy(BASIC, machine="gtx-580", model="roofline", at=at, parameters=given)
-        assert close(value, upper(single.total))
-
-
-def test_what_follows_from_a_parameter_moves_with_it() -> None:
-    """tau_flop is 1/peak and tau_mem 1/bandwidth in the machine's file, unless they are given themselves."""
-    energy = al.energy("roofline:W=n,Q=1", machine="gtx-580")
-    peaks = np.array([1e11, 2e11, 4e11])
-    found = energy.upper_at(n=10**6, parameters={"peak": peaks})
-    np.testing.assert_allclose(found["time"], 10**6 / peaks, rtol=1e-12)
-    both = energy.upper_at(n=10**6, parameters={"peak": peaks, "tau_flop": 1e-9})
-    np.testing.assert_allclose(both["time"], [1e-3] * 3, rtol=1e-12)
-    slow = energy.upper_at(n=1, parameters={"bandwidth": np.array([10.0, 20.0])})
-    np.testing.assert_allclose(slow["time"], [0.1, 0.05], rtol=1e-12)
-    np.testing.assert_allclose(energy.upper_at(n=10**6)["time"], 10**6 / 197.63e9, rtol=1e-12)
 
 
 def test_a_parameter_that_the_machine_lacks() -> None:

@@ -136,17 +136,6 @@ def test_numbers_are_exact_and_follow_from_the_inputs(name: str) -> None:
         assert same.total == (low if low == high else (low, high))
 
 
-def test_each_input_is_the_derived_cost() -> None:
-    found = result(BASIC, "--machine", MACHINE, "--at", "n=20,m=7,p=9", "--cache", "Z=64,L=4")
-    cost = al.algorithm(BASIC).cost()
-    sizes = {"n": 20, "m": 7, "p": 9}
-    for name in ("flops", "work", "span", "io"):
-        more = {"Z": 64, "L": 4} if name == "io" else {}
-        value = cost[name].at({**sizes, **more})
-        assert ends(found["inputs"][name]) == (value if isinstance(value, tuple) else (value, value))
-    assert found["cache"] == {"Z": 64, "L": 4, "policy": "optimal", "assumed": False}
-
-
 # Several targets, machines and formats.
 @long
 @pytest.mark.parametrize("at", [["--at", "n=17,m=6,p=9"], []])
@@ -161,26 +150,6 @@ def test_several_targets_on_several_machines(form: str, at: list[str]) -> None:
         assert (
             ran.out.index("matmul_basic on") < ran.out.index("matmul_co on") if form in ("text", "markdown") else True
         )
-
-
-def test_a_table_has_the_numbers_of_the_document() -> None:
-    arguments = [BASIC, CO, "--machine", MACHINE, "--machine", "gtx-580", "--at", "n=17,m=6,p=9"]
-    found = results(*arguments)
-    assert [(each["algorithm"], each["machine"]) for each in found] == [
-        (name, machine) for name in ("matmul_basic", "matmul_co") for machine in (MACHINE, "gtx-580@double")
-    ]
-    rows = list(csv.DictReader(io.StringIO(cli("energy", *arguments, "--format", "csv").out)))
-    assert len(rows) == 4
-    for row, each in zip(rows, found, strict=True):
-        assert (row["algorithm"], row["machine"], row["binds"]) == (each["algorithm"], each["machine"], each["binds"])
-        assert (row["n"], row["m"], row["p"], row["Z"], row["L"]) == ("17", "6", "9", "32768", "8")
-        for name in ("energy", "time", "power"):
-            if each[name] is None:
-                assert row[f"{name}_lower"] == ""
-            else:
-                assert (float(row[f"{name}_lower"]), float(row[f"{name}_upper"])) == tuple(map(float, ends(each[name])))
-        memory = each["energy"]["terms"]["memory"]
-        assert float(row["memory_upper"]) == float(F(memory["upper"]))
 
 
 def test_numbers_beyond_floating_point_are_printed() -> None:
@@ -319,22 +288,6 @@ def test_measured_inputs_are_those_of_a_run(
     for metric, each in derived["inputs"].items():
         if metric in found["inputs"] and metric not in ("Z", "L"):
             assert F(each["lower"]) <= F(found["inputs"][metric]["lower"]) <= F(each["upper"])
-
-
-def test_lru_replacement_is_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """The io of LRU is counted, never derived; the rest stays derived."""
-    common = ["--at", "n=24,m=24,p=24", "--cache", "Z=128,L=8", "--policy", "lru"]
-    (found,) = printed(capsys, "energy", BASIC, "--machine", MACHINE, *common)["results"]
-    run = printed(capsys, "run", BASIC, *common)
-    assert found["inputs"]["io"] == {
-        "lower": str(run["counts"]["io"]),
-        "upper": str(run["counts"]["io"]),
-        "from": "executed",
-    }
-    assert found["inputs"]["work"]["from"] == "derived"
-    assert found["cache"]["policy"] == "lru"
-    optimal = ends(result(BASIC, "--machine", MACHINE, *common[:-2])["inputs"]["io"])
-    assert optimal[0] <= run["counts"]["io"]
 
 
 @pytest.mark.parametrize("name", ["west0479.mtx", "arc130.mtx"])
@@ -502,11 +455,6 @@ def test_wrong_sizes_and_names() -> None:
     assert cli("energy", SUM, "--machine", MACHINE, "--model", "icy", "--at", "n=9").refused("AL459")
     assert cli("energy", SUM, "--machine", MACHINE, "--at", "n=9", "--block", "3").refused("AL411")
     assert cli("energy", SUM, "--machine", MACHINE, "--at", "n=9", "--where", "k >= 3").refused("AL401")
-
-
-def test_a_size_that_one_target_has_is_enough() -> None:
-    found = results(SUM, GEMV, "--machine", MACHINE, "--at", "n=9,m=4")
-    assert [each["at"] for each in found] == [{"n": "9"}, {"n": "9", "m": "4"}]
 
 
 # Several processors of a run.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from math import isqrt
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.energy.estimates import BALANCED, estimate_of
-from archline.energy.machine_files import machine, machines
+from archline.energy.machine_files import machine
 from archline.energy.machines import Machine
 from archline.energy.model import Figure, Model
 from archline.energy.models import model, models
@@ -52,38 +51,6 @@ def values(chosen: str, on: Machine, /, **amounts: Any) -> dict[str, Any]:
     return {**found, "binds": estimate.binds}
 
 
-def test_ice_memory_bound_by_hand() -> None:
-    # 7*6*4/12 = 14 against 3*4 = 12; 2*12 = 24; 5*6 = 30. Sides: 7*6 = 42 against 3*12 = 36.
-    found = values("ice", ICE, work=12, span=4, io=6, flops=34)
-    assert (found["terms static"], found["terms computation"], found["terms memory"]) == (14, 24, 30)
-    assert (found["energy"], found["flops_per_joule"], found["binds"]) == (68, F(1, 2), "memory")
-    assert (found["sides memory"], found["sides computation"]) == (42, 36)
-    assert estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": 6}).margin == Interval.of(F(42, 36))
-    assert (found["figures operations per line"], found["figures balance"]) == (2, F(7, 3))
-
-
-def test_ice_cpu_bound_by_hand() -> None:
-    # 3*4 = 12 against 7*3*4/12 = 7.
-    found = values("ice", ICE, work=12, span=4, io=3)
-    assert (found["terms static"], found["energy"], found["binds"]) == (12, 12 + 24 + 15, "computation")
-
-
-def test_a_tie_is_said() -> None:
-    # 7*3 = 3*7.
-    found = values("ice", ICE, work=7, span=2, io=3)
-    assert (found["terms static"], found["binds"]) == (6, BALANCED)
-    assert estimate_of(model("ice"), ICE, {"work": 7, "span": 2, "io": 3}).margin is None
-
-
-def test_ice_has_time_where_the_static_power_is_known() -> None:
-    # Static energy 14 J at 2 W.
-    found = values("ice", made({**ICE.values, "pi0": 2}), work=12, span=4, io=6)
-    assert (found["time"], found["power"], found["energy_delay"]) == (7, F(68, 7), 68 * 7)
-    without = estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": 6})
-    assert (without.time, without.power, without.energy_delay) == (None, None, None)
-    assert "pi0" in without.reasons["time"]
-
-
 def test_a_matrix_vector_product_on_the_xeon_by_hand() -> None:
     """CSR with nz = 10^6 and the growth terms of Table 5 taken as counts: work nz, io nz, span nr + log2 n = 100.
 
@@ -94,43 +61,6 @@ def test_a_matrix_vector_product_on_the_xeon_by_hand() -> None:
     assert found["terms computation"] == F(263, 10**6)
     assert found["terms memory"] == F(886, 10**5)
     assert found["binds"] == "memory"
-
-
-def test_what_binds_depends_on_the_machine() -> None:
-    # 100 operations a line: above the GTX 680's 26.90/0.452, below the Xeon Phi's 64.40/0.078.
-    binds = {
-        name: estimate_of(model("ice"), machine(name), {"work": 10**6, "span": 1000, "io": 10**4}).binds
-        for name in ("kepler-gtx-680", "xeon-phi-31s1p")
-    }
-    assert binds == {"kepler-gtx-680": "computation", "xeon-phi-31s1p": "memory"}
-
-
-def test_roofline_by_hand() -> None:
-    # 10 flops at 1 s, 4 bytes at 2 s: 10 s. 3*10 + 5*4 + 7*10.
-    found = values("roofline", ROOFLINE, flops=10, traffic=4)
-    assert (found["time"], found["energy"], found["power"], found["binds"]) == (10, 120, 12, "computation")
-    assert found["flops_per_joule"] == F(1, 12)
-    # 3 flops: 8 s. 9 + 20 + 56.
-    found = values("roofline", ROOFLINE, flops=3, traffic=4)
-    assert (found["time"], found["energy"], found["binds"]) == (8, 85, "memory")
-    assert found["figures intensity"] == F(3, 4)
-    assert (found["figures time balance"], found["figures energy balance"]) == (2, F(5, 3))
-    # eps_hat = 3 + 7*1 = 10, eta = 3/10; B_hat = 3/10*5/3 + 7/10*(2 - 3/4).
-    assert found["figures effective energy balance"] == F(1, 2) + F(7, 8)
-    assert found["figures of peak flop/s"] == F(3, 8)
-    # 3 flops at their best take 3*10 J.
-    assert found["figures of peak flop/J"] == F(30, 85)
-    # The same 4 bytes as 2 lines of 1 word of 2 bytes.
-    assert values("roofline", ROOFLINE, flops=3, io=2, L=1)["energy"] == 85
-
-
-def test_roofline_under_a_cap_by_hand() -> None:
-    # E_dyn = 30 + 20 at 10 - 7 W: 50/3 s, at 10 W.
-    found = values("roofline+cap", ROOFLINE, flops=10, traffic=4)
-    assert (found["time"], found["energy"], found["power"]) == (F(50, 3), F(500, 3), 10)
-    assert (found["binds"], found["sides power cap"]) == ("power cap", F(50, 3))
-    high = made({**ROOFLINE.values, "power_limit": 1007})
-    assert values("roofline+cap", high, flops=10, traffic=4)["energy"] == 120
 
 
 def test_roofline_with_caches_by_hand() -> None:
@@ -146,38 +76,6 @@ def test_the_cap_holds_with_caches_too(name: str) -> None:
     assert (found["time"], found["power"]) == (F(182, 3), 10)
 
 
-def test_linear_by_hand() -> None:
-    # T = 1*10 + 2*4 + 3*2; each of 3 processors: 50 + 28 + 22 + 6*24/2 + 13*24.
-    amounts = {"flops": 10, "words": 4, "messages": 2, "memory": 6, "P": 3}
-    found = values("linear", LINEAR, **amounts)
-    assert (found["time"], found["energy"]) == (24, 3 * 484)
-    terms = [found[f"terms {name}"] for name in ("computation", "bandwidth", "latency", "memory", "leakage")]
-    assert terms == [150, 84, 66, 216, 936]
-    assert (found["sides computation"], found["sides bandwidth"], found["sides latency"]) == (10, 8, 6)
-    # With overlap T = 10.
-    found = values("linear+overlap", LINEAR, **amounts)
-    assert (found["time"], found["energy"], found["binds"]) == (10, 3 * (100 + 30 + 130), "computation")
-
-
-def test_balance_by_hand() -> None:
-    # beta = 4 words a second. T_comp = (5 + 40/4)/2, T_mem = 3*5 + 6*2/4.
-    found = values("balance", BALANCE, work=40, span=5, io=6, L=2)
-    assert (found["sides computation"], found["sides memory"], found["time"]) == (F(15, 2), 18, 18)
-    assert (found["terms computing"], found["terms idling"]) == (75, F(21, 2))
-    assert (found["figures machine balance"], found["figures intensity"]) == (2, F(40, 12))
-    # 2*(1 + (3*4/2)/(6/5)) and 40/12*(1 + 4/(40/5)).
-    assert (found["figures left side of (3)"], found["figures right side of (3)"]) == (12, 5)
-    # 256 words on 4 cores.
-    assert (found["figures sqrt(Z/p)"], found["figures log2(Z/p)"]) == (8, 6)
-    without = made({name: each for name, each in BALANCE.values.items() if not name.startswith("power_")})
-    estimate = estimate_of(model("balance"), without, {"work": 40, "span": 5, "io": 6, "L": 2})
-    assert exact(estimate.time) == 18
-    assert estimate.energy is None
-    assert "power_max" in estimate.reasons["energy"]
-
-
-# ICE: Tran and Ha 2016.
-factors = st.fractions(min_value=0, max_value=20, max_denominator=12)
 triples = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(0, 60)).map(
     lambda t: {"work": max(t[:2]), "span": min(t[:2]), "io": t[2]}
 )
@@ -199,36 +97,6 @@ def test_ice_follows_from_times_and_powers(
     assert found["time"] == max(computing, transferring)
     relation = (transferring > computing) - (transferring < computing)
     assert found["binds"] == {1: "memory", 0: BALANCED, -1: "computation"}[relation]
-
-
-@given(machines_of("eps_op", "pi_op", "eps_io", "pi_io"), triples, st.integers(0, 9), st.integers(0, 9))
-def test_ice_grows_with_span_and_io(on: Machine, point: dict[str, int], longer: int, more: int) -> None:
-    grown = {"work": point["work"], "span": min(point["span"] + longer, point["work"]), "io": point["io"] + more}
-    before, after = (values("ice", on, **each) for each in (point, grown))
-    assert before["energy"] <= after["energy"]
-    assert before["terms static"] <= after["terms static"]
-
-
-def test_ice_may_fall_as_work_rises() -> None:
-    # 7*100*1/w + 2*w: at w = 1, 702; at w = 10, 90.
-    assert values("ice", ICE, work=1, span=1, io=100)["energy"] == 702 + 500
-    assert values("ice", ICE, work=10, span=1, io=100)["energy"] == 90 + 500
-
-
-@pytest.mark.parametrize(
-    ("io", "binds"), [((3, 6), "computation or memory"), ((6, 9), "memory"), ((0, 3), "computation")]
-)
-def test_what_binds_over_bounds_on_io(io: tuple[int, int], binds: str) -> None:
-    # With work 12, 7*io against 3*12.
-    assert estimate_of(model("ice"), ICE, {"work": 12, "span": 4, "io": io}).binds == binds
-
-
-def test_every_ice_machine_feeds_the_model() -> None:
-    found = [each for each in machines() if each.collection == "ice"]
-    assert len(found) == 11
-    for each in found:
-        estimate = estimate_of(model("ice"), each, {"work": 1000, "span": (10, 20), "io": 5, "flops": 7})
-        assert 0 < estimate.energy.lower < estimate.energy.upper
 
 
 # The energy roofline: Choi et al. 2013, (1) to (8).
@@ -263,26 +131,6 @@ def test_the_roofline_equations_agree(on: Machine, w: Fraction, q: Fraction) -> 
     assert b_hat <= max(b_eps, b_tau)
 
 
-@given(machines_of(*ROOFLINE_NAMES), positive)
-def test_balances_are_where_half_of_the_best_is_had(on: Machine, q: Fraction) -> None:
-    without = made({**on.values, "pi0": 0})
-    b_eps = on.values["eps_mem"] / on.values["eps_flop"]
-    assert values("roofline", without, flops=b_eps * q, traffic=q)["figures of peak flop/J"] == F(1, 2)
-    b_tau = on.values["tau_mem"] / on.values["tau_flop"]
-    assert values("roofline", on, flops=b_tau * q, traffic=q)["binds"] == BALANCED
-    assert values("roofline", on, flops=b_tau * q, traffic=q)["figures of peak flop/s"] == 1
-
-
-@given(machines_of(*ROOFLINE_NAMES), st.lists(positive, min_size=2, max_size=6, unique=True))
-def test_power_is_highest_at_the_time_balance(on: Machine, intensities: list[Fraction]) -> None:
-    b_tau = on.values["tau_mem"] / on.values["tau_flop"]
-    most = values("roofline", on, flops=b_tau, traffic=1)["power"]
-    powers = [(i, values("roofline", on, flops=i, traffic=1)["power"]) for i in sorted(intensities)]
-    assert all(power <= most for _, power in powers)
-    for (_, before), (i, after) in pairwise(powers):
-        assert before <= after or i > b_tau
-
-
 def test_the_gtx_580_in_single_precision() -> None:
     on = machine("gtx-580@single")
     q = on.values
@@ -309,16 +157,6 @@ def test_the_gtx_580_in_single_precision() -> None:
         "power"
     ]
     assert 244 < most < 263
-
-
-@given(whole_machines(), positive, positive, positive)
-def test_a_cap_is_kept(on: Machine, flops: Fraction, traffic: Fraction, accesses: Fraction) -> None:
-    for name in ("roofline+cap", "roofline+cap+cache"):
-        amounts = {"flops": flops, "traffic": traffic} | ({"accesses": accesses} if name.endswith("cache") else {})
-        capped, free = values(name, on, **amounts), values(name.replace("+cap", ""), on, **amounts)
-        assert capped["power"] == min(free["power"], on.values["power_limit"])
-        assert capped["time"] >= free["time"]
-        assert (capped["time"] == free["time"]) == (free["power"] <= on.values["power_limit"])
 
 
 @pytest.mark.parametrize("limit", [7, 6, 0])
@@ -560,24 +398,6 @@ def test_the_fft_with_a_tree_is_as_printed(on: Machine, log_n: int, log_p: int) 
     assert found.total == energy
 
 
-@given(linear_machines, numbers, st.integers(1, 6))
-def test_more_processors_take_no_more_energy_in_the_range(on: Machine, root: int, p: int) -> None:
-    """2.5D matrix products with fixed M: time falls as 1/p, energy stays."""
-    at = {"n": 60, "M": root**2, "m": 7}
-    formulas = "F=n^3/P,W=n^3/(P*sqrt(M)),S=n^3/(P*sqrt(M)*m)"
-    one, many = (by_formulas(formulas, on, {**at, "P": count}) for count in (1, p))
-    assert one.total == many.total
-    assert one.time == p * many.time  # type: ignore[operator]
-
-
-def test_a_program_of_shared_memory_is_the_sequential_case() -> None:
-    # 3 lines of 4 words: 12 words in 3 messages; fast memory of 100 words; one processor.
-    found = values("linear", LINEAR, flops=10, io=3, L=4, Z=100)
-    by_hand = values("linear", LINEAR, flops=10, words=12, messages=3, memory=100, P=1)
-    assert found["energy"] == by_hand["energy"]
-    assert found["time"] == by_hand["time"] == 10 + 24 + 9
-
-
 # Balance: Czechowski et al. 2011.
 BALANCE_NAMES = ("cores", "core_rate", "latency", "bandwidth", "word", "power_max", "power_idle", "fast_memory")
 
@@ -604,16 +424,6 @@ def test_balance_is_equations_1_to_4(on: Machine, one: Fraction, other: Fraction
     assert (found["terms idling"] > found["terms computing"]) == more
 
 
-@given(machines_of(*BALANCE_NAMES), positive, positive, st.integers(1, 16))
-def test_kungs_principle_is_without_latency_and_span(on: Machine, work: Fraction, io: Fraction, line: int) -> None:
-    without = made({**on.values, "latency": 0})
-    for small in (F(1, 100), F(1, 10**6), F(1, 10**30)):
-        found = values("balance", without, work=work, span=small, io=io, L=line)
-        assert found["figures left side of (3)"] == found["figures machine balance"]
-        share = found["figures right side of (3)"] / found["figures intensity"] - 1
-        assert share == on.values["cores"] * small / work
-
-
 # Relations of models.
 @given(machines_of(*ROOFLINE_NAMES, "word"), positive, positive, st.integers(1, 16))
 def test_ice_is_roofline_where_nothing_is_parallel(on: Machine, work: Fraction, io: Fraction, line: int) -> None:
@@ -629,28 +439,6 @@ def test_ice_is_roofline_where_nothing_is_parallel(on: Machine, work: Fraction, 
     parallel = values("ice", on, work=work, span=work / 2, io=io)
     assert parallel["terms static"] == roofline["terms constant"] / 2
     assert parallel["energy"] < roofline["energy"]
-
-
-def test_ice_is_not_roofline_in_general() -> None:
-    on = made({**ROOFLINE.values, "line": 2})
-    roofline = values("roofline", on, flops=10, io=1, L=1)
-    # 10 flops at 3 J, one line of 2 B at 5 J/B; 10 s at 7 W against one step of 1 s, in which half a byte arrives.
-    assert roofline["energy"] == 30 + 10 + 70
-    assert values("ice", on, work=10, span=1, io=1)["energy"] == 30 + 10 + 7
-
-
-@given(machines_of(*ROOFLINE_NAMES, "word"), positive, positive, st.integers(1, 16))
-def test_linear_is_within_twice_roofline(on: Machine, flops: Fraction, io: Fraction, line: int) -> None:
-    """A sum of two times against the larger of them."""
-    roofline = values("roofline", on, flops=flops, io=io, L=line)
-    linear = values("linear", on, flops=flops, io=io, L=line, Z=1000)
-    assert roofline["time"] <= linear["time"] <= 2 * roofline["time"]
-    shorter = min(roofline["sides computation"], roofline["sides memory"])
-    assert linear["time"] == roofline["time"] + shorter
-    assert linear["energy"] == roofline["energy"] + on.values["pi0"] * shorter
-    assert roofline["energy"] <= linear["energy"] <= 2 * roofline["energy"]
-    overlapped = values("linear+overlap", on, flops=flops, io=io, L=line, Z=1000)
-    assert overlapped["energy"] == roofline["energy"]
 
 
 # Bounds.

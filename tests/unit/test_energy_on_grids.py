@@ -7,8 +7,6 @@ from fractions import Fraction
 import pytest
 
 import archline as al
-from archline.energy.estimates import estimate_of
-from archline.energy.models import model
 from archline.language.diagnostics import ArchlineError
 from effort import long
 from energy_support import made
@@ -46,12 +44,6 @@ def test_cannon_by_the_equations(n: int, g: int) -> None:
     assert found.result.inputs["P"].amount.lower == g * g
 
 
-def test_terms_that_overlap() -> None:
-    # n = 8, g = 2: F = 256, 2*W = 2*96, 3*S = 18.
-    found = al.energy("distributed.matmul::cannon", machine=LINEAR, model="linear+overlap", n=8, g=2)
-    assert (found.time, found.binds) == (256, "computation")
-
-
 def test_two_levels_of_a_run_by_hand() -> None:
     """2 by 2 nodes of 2 by 2 cores, n = 8, blocks of 4 words: F = 64, M = 12.
 
@@ -70,28 +62,6 @@ def test_two_levels_of_a_run_by_hand() -> None:
         "memory": memory,
         "leakage": 16 * 13 * time,
     }
-
-
-@pytest.mark.parametrize(("n", "pn", "pl", "mn", "ml"), [(64, 4, 4, 256, 16), (720, 9, 16, 3600, 225)])
-def test_two_levels_of_matrix_products_by_equation_12(n: int, pn: int, pl: int, mn: int, ml: int) -> None:
-    """Equation (12), in which latency is part of the words: messages, and what a message costs, are left out.
-
-    mn and ml are squares. Its first term is printed with n^2 for n^3.
-    """
-    p, root_n, root_l = pn * pl, int(mn**0.5), int(ml**0.5)
-    gt, bt, blt, ge, be, ble, dn, dl, eps = 1, 2, 17, 5, 7, 23, F(1, 3), F(1, 2), 13
-    time = gt * F(n**3, p) + bt * F(n**3, pn * root_n) + blt * F(n**3, p * root_l)
-    static = dn * F(mn, pl) + dl * ml
-    energy = n**3 * (
-        ge + gt * eps + F(be + bt * eps * pl, root_n) + F(ble + blt * eps, root_l)
-        + gt * static + static * (F(bt * pl, root_n) + F(blt, root_l))
-    )  # fmt: skip
-    amounts = {
-        "flops": F(n**3, p), "words": F(n**3, p * root_n), "messages": 0, "node_words": F(n**3, p * root_l),
-        "node_messages": 0, "memory": ml, "node_memory": mn, "P": p, "nodes": pn,
-    }  # fmt: skip
-    found = estimate_of(model("two_level"), TWO, amounts)
-    assert (found.time.lower, found.energy.lower) == (time, energy)
 
 
 def test_two_levels_of_n_bodies_by_equation_17() -> None:
@@ -147,12 +117,6 @@ def test_more_memory_than_there_is_is_said() -> None:
     found = al.energy("distributed.matmul::cannon", machine=small, n=8, g=2)
     assert "48 words of memory" in found.result.notes[0]
     assert not al.energy("distributed.matmul::cannon", machine=small, n=8, g=4).result.notes
-
-
-def test_facts_of_sizes_of_programs_with_collectives() -> None:
-    cost = al.load("distributed.matmul")["summa"].assuming("h == 1, g == 1").cost()
-    assert cost.costs["words"].upper is not None
-    assert not cost.costs["words"].upper
 
 
 @long

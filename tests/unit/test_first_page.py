@@ -52,45 +52,6 @@ def test_leading_terms_are_all_that_is_left_at_large_sizes(value: Poly) -> None:
             assert abs(Fraction(whole) / Fraction(short) - 1) < Fraction(1, 50)
 
 
-def test_leading_terms_by_hand() -> None:
-    ceil, floor = a.floor_div(N + L - 1, L), a.floor_div(N, L)
-    assert leading(N**3 * Fraction(2, 3) - N**2 + 1) == N**3 * Fraction(2, 3)
-    assert leading(N * M + N + M) == N * M
-    assert leading(N * ceil * 3 + N) == N**2 * L**-1 * 3
-    # What is left of the squares is of order n, as rounding is: it is not known.
-    assert leading(L * ceil**2 - L * floor**2 + N) is None
-    assert leading(a.positive_part(N - M)) is None
-    # Strassen's count at all sizes, and a span: max(m, n) is at least 17.
-    sevens, cubes = a.exponential(7, a.ceil_log2(N)), a.exponential(2, a.ceil_log2(N)) ** -3
-    assert leading(N**3 * sevens * cubes - N**2 * 8) == N**3 * sevens * cubes
-    most = a.maximum(N, M)
-    assert leading(N * M - a.maximum(most, Poly.constant(16)) + a.maximum(most, Poly.constant(17)) + N) == N * M
-    assert leading(N * a.ceil_log2(a.maximum(N - 1, Poly.constant(1))) + N * 8) == N * a.ceil_log2(N)
-
-
-def test_leading_terms_where_a_size_grows_more_slowly() -> None:
-    size = Poly.symbol("b")
-    lines = a.ceil_div(a.minimum(size, M) - a.common_divisor(size, L), L)
-    value = N * a.ceil_div(M, size) * lines + N * a.ceil_div(M, size) + M
-    assert leading(value) is None
-    assert leading(value, {"b"}) == N * M * L**-1
-    for line in (2, 8, 7):
-        point = {"n": 2**900, "m": 2**1000, "b": 2**20 + 56, "L": line}
-        assert abs(Fraction(evaluate(value, point)) * line / (point["n"] * point["m"]) - 1) < Fraction(1, 50)
-    # With b as large as m the columns at the edge count.
-    assert leading(N * a.ceil_div(M, size) * size) is None
-    assert leading(N * size - M * size, {"b"}) is None
-    assert leading(N * size**9 - N * M, {"b"}) == -N * M
-
-
-def test_leading_terms_that_may_cancel_are_not_known() -> None:
-    """Where they cancel, at n = m or at L = 2, what they leave out is all that there is."""
-    assert leading(N**2 - M**2 + N) is None
-    assert leading(N - N * L**-1 * 2 + 1) is None
-    assert leading(N**2 - N**2 * L**-1 + N) == N**2 - N**2 * L**-1
-    assert leading(N * M - N * M * L**-1 + N**2 + N) == N * M - N * M * L**-1 + N**2
-
-
 @pytest.mark.parametrize("target", some(TRIED))
 def test_a_page_fits_a_screen(target: str) -> None:
     text = str(report(target))
@@ -134,17 +95,6 @@ def test_regimes_are_named_by_what_fits() -> None:
     assert list(_regimes("dense.lu::lu")) == ["3 lines", "a column of A", "half of A", "all fits"]
     assert list(_regimes("polybench.heat_3d")) == ["7 to 8 lines", "two planes of A", "B fits", "all fits"]
     assert list(_regimes("polybench.two_mm"))[2:] == ["C fits", "C and tmp fit"]
-
-
-def test_regimes_of_blocks() -> None:
-    """By hand: each of m/b*p/b blocks of B is used for n rows, and n*b*b/L + 2*n*b*b/L lines of A and C are fetched."""
-    assert _regimes("dense.matmul::matmul_blocked") == {
-        "3 lines": "~ n*m*p + n*m*p/L",
-        "a column of a block of B": "~ 2*n*m*p/L",
-        "a block of B": "~ 3*n*m*p/(b*L)",
-        "B fits": "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)",
-    }
-    assert "b more slowly than any power of the others" in cli("cost", "dense.matmul::matmul_blocked").out
 
 
 def test_regimes_that_are_no_better_with_more_cache_are_not_shown() -> None:

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.analysis.cost import whole_ends_at
-from archline.analysis.vectorised import lower_at, upper_at
 from archline.costs.sizes import unplaced
 from archline.energy.answers import energies
 from archline.energy.caches import Settings
@@ -22,12 +20,8 @@ from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machine_files import machine
 from archline.energy.machines import parameter
 from archline.energy.models import model
-from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice
-from archline.energy.optimise.problem import Variable
-from archline.energy.subjects import AlgorithmSubject, subject
+from archline.energy.subjects import subject
 from archline.expr.values import holds
-from archline.language.parser import parse_facts
-from archline.language.substitution import facts_in_sizes
 from cli_support import cli
 from effort import drawn, long
 from energy_support import refusal
@@ -258,46 +252,6 @@ def test_an_open_problem_the_latency_of_lu() -> None:
         assert messages[tuple((name, int(found.at[name])) for name in GRIDS[LU][1])] == min(messages.values())
 
 
-FACTS = [
-    "c divides g", "g divides n", "c^2 divides P", "P divides n", "P divides n*c", "g*g*c <= n", "g is power of 2",
-    "n/g is power of 2", "c <= g", "P == g*c", "c is square", "2*c - 1 <= g", "P >= g^2", "P <= 20", "g != c",
-]  # fmt: skip
-
-
-def test_the_points_are_those_at_which_no_fact_is_false() -> None:
-    source = random.Random(7)
-    for _ in range(drawn(60, least=8)):
-        texts = source.sample(FACTS, source.randint(1, 5))
-        facts = parse_facts(", ".join(texts))
-        n, highs = source.choice([1, 12, 16, 36, 60]), {name: source.randint(1, 40) for name in ("g", "c", "P")}
-        variables = [Variable(name, name, True, Fraction(1), Fraction(high)) for name, high in highs.items()]
-        source.shuffle(variables)
-        found = lattice({"n": n}, variables, facts, {})
-        rows = sorted(zip(*(found[name].tolist() for name in ("g", "c", "P")), strict=True))
-        box = product(*(range(1, high + 1) for high in highs.values()))
-        expected = [
-            row
-            for row in box
-            if all(holds(fact, {"n": n, **dict(zip(highs, row, strict=True))}) is not False for fact in facts)
-        ]
-        assert rows == expected, texts
-
-
-def test_facts_give_the_range_of_what_has_none() -> None:
-    facts = parse_facts("g divides n, c divides g, 4^d*c <= n, P == g*c")
-    variables = [Variable(name, name, True) for name in ("P", "d", "c", "g")]
-    found = lattice({"n": 60}, variables, facts, {"d": 0})
-    assert set(zip(*(found[name].tolist() for name in ("g", "c", "d", "P")), strict=True)) == {
-        (g, c, d, g * c)
-        for g in range(1, 61) for c in range(1, 61) for d in range(9)
-        if 60 % g == 0 and g % c == 0 and 4**d * c <= 60
-    }  # fmt: skip
-    with pytest.raises(UnlimitedSizeError):
-        lattice({"n": 60}, [Variable("h", "h", True)], facts, {})
-    with pytest.raises(TooManyError):
-        lattice({}, [Variable("h", "h", True, Fraction(1), Fraction(2 * 10**6))], (), {})
-
-
 @long
 def test_tiles_for_a_cache() -> None:
     """Bounds at arrays of points are not those at single points: the best is found by exact values all the same."""
@@ -352,22 +306,3 @@ def test_what_binds_and_what_is_free() -> None:
 def test_what_is_refused(options: dict[str, Any], code: str) -> None:
     asked = {"machine": "jaketown", "at": {"n": 64}, **options}
     refusal(lambda: al.optimise(CANNON, **asked), code)
-
-
-@pytest.mark.parametrize("target", [NBODY, *(pytest.param(each, marks=long) for each in (MATMUL, CAPS, LU))])
-def test_bounds_at_arrays_are_those_at_points(target: str) -> None:
-    """Quotients inside max(0, e) and floors, and products of powers, are evaluated for arrays too."""
-    chosen = subject_of(target)
-    assert isinstance(chosen, AlgorithmSubject)
-    choices, over, most = GRIDS[target]
-    fixed = {name: values[-1] for name, values in choices.items()}
-    variables = [Variable(name, name, True, Fraction(0 if name == "d" else 1), Fraction(most[name])) for name in over]
-    points = lattice(fixed, variables, facts_in_sizes(chosen.algorithm.node), {"d": 0})
-    length = len(points["n"])
-    assert length > 5
-    for name in ("flops", "words", "messages", "memory", "P"):
-        cost = chosen.cost(name)
-        low, high = lower_at(cost, points, length), upper_at(cost, points, length)
-        for place in range(length):
-            point = {each: int(values[place]) for each, values in points.items()}
-            assert (low[place], high[place]) == whole_ends_at(cost, point), (name, point)

@@ -17,7 +17,6 @@ from archline.api import plots
 from archline.api.plots import IoPlot
 from archline.report.pictures.io import IoPoint, labelled
 from cli_support import cli, process
-from effort import long
 
 MATMUL, AT = "dense.matmul::matmul_basic", "n=12,m=10,p=9"
 SIZES = {"n": 12, "m": 10, "p": 9}
@@ -254,49 +253,3 @@ def test_help() -> None:
     ran = process("plot", "--help")
     assert ran.code == 0
     assert "--out FILE" in ran.out
-
-
-@long
-@pytest.mark.parametrize(
-    ("target", "sizes", "line"),
-    [
-        ("dense.matmul::matmul_basic", {"n": 24, "m": 24, "p": 24}, 4),
-        ("dense.lu::lu", {"n": 16}, 1),
-        ("dense.lu::lu", {"n": 12}, 8),
-        ("polybench.durbin::durbin", {"n": 40}, 8),
-    ],
-)
-def test_labels_do_not_collide(drawn: IoPlot, target: str, sizes: dict[str, int], line: int) -> None:
-    """No two texts of a picture overlap, and at most six regimes are labelled."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    from archline.report.pictures.drawing import figure
-
-    view = al.plot_io(al.algorithm(target), sizes, L=line).view
-    whole = figure(view)
-    FigureCanvasAgg(whole).draw()
-    (axes,) = whole.axes
-    texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *whole.texts]
-    ticks = [each for each in (*axes.get_xticklabels(), *axes.get_yticklabels()) if each.get_text()]
-    inside = axes.get_window_extent()
-    shown = [each.get_window_extent() for each in texts]
-    shown += [box for box in (each.get_window_extent() for each in ticks) if _near(inside, box)]
-    for index, box in enumerate(shown):
-        assert box.x0 >= 0
-        assert box.x1 <= whole.bbox.x1
-        assert not any(box.overlaps(other) for other in shown[index + 1 :])
-    regimes = labelled(view)
-    assert len(regimes) <= 6
-    numbers = [int(each) for text in axes.texts for each in text.get_text().split(", ")]
-    assert numbers == list(range(1, len(regimes) + 1))
-    if view.regimes:
-        assert regimes[0] == view.regimes[0]
-        assert regimes[-1] == view.regimes[-1]
-
-
-def _near(inside, box) -> bool:  # type: ignore[no-untyped-def]
-    """Whether a tick's label is drawn: those outside the range are not."""
-    return (
-        inside.y0 - 5 <= (box.y0 + box.y1) / 2 <= inside.y1 + 5
-        or inside.x0 - 5 <= (box.x0 + box.x1) / 2 <= inside.x1 + 5
-    )

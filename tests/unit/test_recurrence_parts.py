@@ -14,11 +14,42 @@ from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.language.parser import parse_expression
+from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
+from archline.recurrences.asymptotic.normal_form import TermReader
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer
+from archline.recurrences.asymptotic.terms import GrowthTerm, leading
 from archline.recurrences.asymptotic.theorems import excess, exponent_of, gathered
 from archline.recurrences.closed.geometric import ClosedTerm, fibonacci, solve_sequence
 from effort import drawn
+
+
+def terms(text: str) -> tuple[GrowthTerm, ...]:
+    return TermReader("n").read(parse_expression(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "growth"),
+    [
+        # What is subtracted grows more slowly, or alike and less.
+        ("max(n^2 - n, 1)", "n^2"), ("ceil(n - 1)", "n"), ("max(n - 3*log2(n), log2(n))", "n"), ("max(2*n - n, 1)", "n"), ("sqrt(n^2 - n)", "n"), ("min(n^2 - n, n^3)", "n^2"),
+        ("max(n - n^2, 1)", None), ("max(n/2 - n^2/3, 1)", None), ("ceil(n - 5*n^2)", None), ("max(n*P - n, 1)", None), ("max(n*P - P, 1)", None),
+        ("max(n + P - 1, 1)", None), ("max(n - n, 1)", None), ("max(1 - 2, 3)", "1"), ("1/(n^2 - n)", None), ("log2(n^2 - n)", None), ("rsqrt(n - 1)", None),
+        # Of negative numbers there is no root; 0 has no inverse.
+        ("sqrt(-n)", None), ("1/(n - n)", None), ("(n - n)^2", ""), ("(n - n)^(-1)", None), ("(n - 1)^2", "n^2"), ("(n + 1)^(-2)", "1/n^2"), ("(n + 1)^9", "n^9"),
+        ("(n + log2(n))^(1/2)", "sqrt(n)"), ("rsqrt(n^2)", "1/n"), ("min(n, log2(n)^5, n^2)", "log2(n)^5"), ("min(n, P)", None), ("max(n, log2(n))", "n"),
+        # log2(2 + w) of a power, of something small, of a logarithm.
+        ("log2(n^3)", "log2(n)"), ("log2(1/n)", "1"), ("log2(n^log2(3))", "log2(n)"), ("log2(log2(n)^2)", "log2(log2(n))"), ("log2(1/log2(n))", "1"),
+        ("log2(log2(log2(n)))", "log2(log2(log2(n)))"), ("log2(7)", "1"), ("log2(n*P)", None), ("log2(n + P)", None), ("log2(P*Q)", None), ("log2(1/P)", None), ("log2(n + n^2)", "log2(n)"),
+        ("n^P", None), ("(2*n)^log2(3)", "n^log2(3)"), ("(n^2)^log2(3)", "n^(2*log2(3))"), ("n^log2(3)", "n^log2(3)"), ("abs(n)", None), ("pi*n", "n"),
+    ],
+)  # fmt: skip
+def test_functions_of_terms(text: str, growth: str | None) -> None:
+    if growth is None:
+        with pytest.raises(OutOfReachError):
+            terms(text)
+    else:
+        assert {each.kind for each in leading(terms(text))} == {each.kind for each in (terms(growth) if growth else ())}
 
 
 def valued(text: str) -> mpf:
@@ -128,3 +159,44 @@ def test_exponents_solve_their_equation(drawn: list[tuple[fmpq, fmpq]], other: i
     assert float(valued(str(p))) == pytest.approx(near, rel=1e-8, abs=1e-12)
     assert not p.is_rational or excess(parts, p) == 0
     assert excess(parts, Constant.of(other)) == (near > other + 1e-9) - (near < other - 1e-9)
+
+
+# Arithmetic.
+E = 2.718281828459045
+
+
+@pytest.mark.parametrize("numbers", [EXACT, WIDE], ids=["exact", "wide"])
+@pytest.mark.parametrize(
+    ("operation", "values", "expected"),
+    [
+        ("divide", (7, 2), 3.5), ("floor_divide", (7, 2), 3), ("floor_divide", (-7, 2), -4), ("remainder", (7, 3), 1), ("remainder", (-7, 3), 2),
+        ("remainder", (7.5, 2), 1.5), ("floor", (2.5,), 2), ("floor", (-2.5,), -3), ("floor", (3,), 3), ("ceil", (2.5,), 3), ("ceil", (3,), 3),
+        ("ceil", (-2.5,), -2), ("power", (3, 4), 81), ("power", (4, 0.5), 2), ("power", (2, -3), 0.125), ("power", (-2, 3), -8), ("power", (0, 2), 0),
+        ("power", (0, 0), 1), ("power", (8, -0.5), None), ("power", (-1, 5000), 1), ("power", (1, -5000), 1), ("sqrt", (49,), 7), ("sqrt", (0,), 0),
+        ("sqrt", (0.25,), 0.5), ("rsqrt", (4,), 0.5), ("log2", (8,), 3), ("log2", (0.25,), -2), ("log2", (1,), 0), ("log2", (6,), None), ("log", (1,), 0),
+        ("log", (8,), None), ("exp", (0,), 1), ("exp", (1,), None), ("fibonacci", (10,), 55), ("fibonacci", (0,), 0), ("harmonic", (4,), Fraction(25, 12)),
+        ("harmonic", (0,), 0), ("difference", (7, 5), 2), ("difference", (5, 5), 0),
+    ],
+)  # fmt: skip
+def test_operations(numbers: Arithmetic, operation: str, values: tuple[float, ...], expected: float | None) -> None:
+    given = [numbers.number(Fraction(each)) for each in values]
+    if expected is None and numbers is EXACT:
+        with pytest.raises(NoValueError):
+            getattr(numbers, operation)(*given)
+        return
+    irrational = {"power": 8**-0.5, "log2": 2.584962500721156, "log": 2.0794415416798357, "exp": E}
+    found = float(numbers.plain(getattr(numbers, operation)(*given)))
+    assert found == pytest.approx(irrational[operation] if expected is None else float(expected), rel=1e-14)
+
+
+@pytest.mark.parametrize("numbers", [EXACT, WIDE], ids=["exact", "wide"])
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        ("divide", (1, 0)), ("floor_divide", (1, 0)), ("power", (0, -1)), ("power", (-2, 0.5)), ("sqrt", (-1,)), ("rsqrt", (0,)), ("log2", (0,)),
+        ("log2", (-4,)), ("log", (0,)), ("log", (-1,)), ("fibonacci", (-1,)), ("fibonacci", (2.5,)), ("harmonic", (-1,)), ("harmonic", (1 << 17,)),
+    ],
+)  # fmt: skip
+def test_operations_without_a_value(numbers: Arithmetic, operation: str, values: tuple[float, ...]) -> None:
+    with pytest.raises(NoValueError):
+        getattr(numbers, operation)(*(numbers.number(Fraction(each)) for each in values))

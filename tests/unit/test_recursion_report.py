@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
@@ -36,16 +35,6 @@ NESTED = """algorithm nested(x: inout real[n]):
     else:
         nested(x[0..h])
         nested(x[h..n])
-"""
-SPLIT = """algorithm parts(x: inout real[n]):
-    if n > 1:
-        local p: int = 0
-        for i in 1..n:
-            if x[i] < x[0]:
-                p += 1
-        assume p >= 1, p < n
-        parts(x[0..p])
-        parts(x[p..n])
 """
 
 
@@ -91,34 +80,6 @@ def test_the_proof_of_an_exact_form_is_one_identity_a_case() -> None:
         "C(n, ceil(m/2), p) + C(n, floor(m/2), p) = 2*n*m*p = C(n, m, p)",
         "C(n, m, ceil(p/2)) + C(n, m, floor(p/2)) = 2*n*m*p = C(n, m, p)",
     ]
-
-
-def test_sizes_that_divide_are_written_as_quotients() -> None:
-    """The Fourier transform of a power of two: twice n/2."""
-    lines = al.algorithm("fft.fft::fft").cost().explain("work").splitlines()
-    assert any("2*W(n/2)" in line for line in lines)
-    assert "  W(n) =  8*n*log2(n) + 4*n - 2" in lines
-
-
-def test_conditions_speak_of_sizes_not_of_let_names() -> None:
-    cost = derived(NESTED).costs["work"]
-    assert [each.when for each in cost.regimes] == ["n//2 <= 2", "n <= 12", "otherwise"]
-    lines = explained(NESTED, "work")[1:]
-    shown = [line.split(":")[0].strip() for line in lines if re.search(r":\s+W\(", line)]
-    assert shown == ["n//2 <= 2", "n <= 12", "otherwise"] * 2
-
-
-def test_a_condition_that_fails_is_turned_round() -> None:
-    """Where the recursive case comes first, what remains is where its condition fails."""
-    text = "algorithm f(x: inout real[n]):\n    if not (n <= 4 or n == 6) and n != 9:\n        f(x[0..n//2])\n"
-    text += "        f(x[n//2..n])\n    else:\n        x[0] += 1.0\n"
-    assert [each.when for each in derived(text).costs["work"].regimes] == ["n <= 4 or n == 6 or n == 9", "otherwise"]
-
-
-def test_what_the_data_gives_is_named_with_what_is_known_of_it() -> None:
-    lines = [line.strip() for line in explained(SPLIT, "flops")]
-    assert "n > 1:      F(n) =  n + F(n - p) + F(p) - 1" in lines
-    assert "with 1 <= p <= n - 1, which the data gives" in lines
 
 
 def test_an_unknown_recurrence_has_its_reason_once() -> None:

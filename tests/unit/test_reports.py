@@ -32,33 +32,6 @@ def test_wrapping_loses_nothing(sentence: str, width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(sentence.split())
 
 
-@given(st.lists(st.text("abn", min_size=1, max_size=9), min_size=1, max_size=40), st.integers(20, 80))
-def test_wrapped_lines_fit(terms: list[str], width: int) -> None:
-    lines = layout.wrap(" + ".join(terms), width)
-    assert all(len(line) <= width for line in lines)
-
-
-def test_a_line_breaks_before_an_outer_sign() -> None:
-    expression = "3*max(0, n - m)*max(0, n - p) + 2*max(0, n + m) - max(0, n - b)"
-    assert layout.wrap(expression, 40) == ["3*max(0, n - m)*max(0, n - p)", "  + 2*max(0, n + m) - max(0, n - b)"]
-    assert layout.wrap("n*m*p*" * 10 + "q", 30)[0].endswith("*")
-    assert layout.wrap("", 10) == [""]
-
-
-@given(st.lists(st.lists(words, min_size=3, max_size=3), min_size=1, max_size=5))
-def test_tables_are_aligned(rows: list[list[str]]) -> None:
-    lines = layout.table(rows, 1000)
-    assert len(lines) == len(rows)
-    widths = [max(len(row[index]) for row in rows) for index in range(3)]
-    for line, row in zip(lines, rows, strict=True):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        assert line == "  ".join(cells).rstrip()
-
-
-def test_numbers_align_right() -> None:
-    assert layout.table([["a", "7"], ["b", "123"]], 80, right=frozenset((1,))) == ["a    7", "b  123"]
-
-
 # Numbers
 @given(st.fractions())
 def test_exact_numbers_read_back(value: Fraction) -> None:

@@ -239,7 +239,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         *(_alternative(plan, by[plan], False) for plan in by if plan not in best),
         *(_alternative(plan, by[plan], True) for plan in best),
     )
-    if all_ is not None and _is_nearer(all_, upper.plans, planners[0]):
+    if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
         fitting = _fitting(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
@@ -274,7 +274,7 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
     return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
-def _is_nearer(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
+def _is_less_somewhere(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
     """Whether all lines are fewer than what any plan fetches, at some sample."""
     restored = [planner.facts.restore(plan.misses) for plan in plans]
     for point in planner.points:

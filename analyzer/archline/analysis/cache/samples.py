@@ -1,4 +1,4 @@
-"""Sizes and lines at which ways to use the cache are compared, to find those that are worth telling."""
+"""Sizes and lines at which ways to use the cache are compared, to find those that are worth listing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
 
 
 def _allows(facts: Sequence[s.Fact], line: int) -> bool:
-    """Whether lines may be so long, as far as facts of that alone tell."""
+    """Whether lines may be so long, as far as facts of that alone decide."""
     return all(holds(fact, {"L": line}) is not False for fact in facts if s.names(fact) == {"L"})
 
 

@@ -1,4 +1,4 @@
-"""Lines of one array that several references touch in a window: row by row where rows are told apart, else by a box."""
+"""Lines of one array that several references touch in a window: row by row where rows are distinct, else by a box."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Union:
 
     @cached_property
     def by_row(self) -> RowIntervals | None:
-        """The union row by row; None where some reference tells no rows apart."""
+        """The union row by row; None where the rows of some reference are not distinct."""
         if len(self._array.extents) != 2:
             return None
         parts = [each.lines(self.depth).by_row for each in self.references]
@@ -118,7 +118,7 @@ class Union:
 
     @cached_property
     def _placed(self) -> Product | None:
-        """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
+        """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
         placed = self.by_row is not None and self.references[0].whole_lines
         lines = placed_run(*self._of_row, self._array) if placed else None
         return None if lines is None else added(Product((lines,)), self._ranges)

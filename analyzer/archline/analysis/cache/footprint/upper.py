@@ -39,7 +39,7 @@ class Reference:
     """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
 
     Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
-    move one way along a row, as `walk` tells. `order` has the numbers of the accesses in the text, calls written out.
+    move one way along a row, as `walk` says. `order` has the numbers of the accesses in the text, calls written out.
     Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors. Each line that is fetched
     counts `moves` times: twice where it is written back too, if that counts.
     """
@@ -231,7 +231,7 @@ class Lines:
 
     @cached_property
     def by_row(self) -> RowIntervals | None:
-        """What is touched of a matrix row by row; None where no rows are told apart."""
+        """What is touched of a matrix row by row; None where no rows are distinct."""
         along = contiguous_dimension(self.reference.array)
         row = 1 - along
         place, entries = self.reference.place[row], self.box[along]
@@ -401,7 +401,7 @@ class Lines:
 
     @cached_property
     def _placed(self) -> Product | None:
-        """The lines of a window from where rows begin and end; None where that cannot be told, or added up."""
+        """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton" or not self._dense or not self.reference.whole_lines:
             return None

@@ -160,7 +160,7 @@ def covered(
     iterations: Poly | None,
     facts: Facts,
 ) -> IterationSpace | None:
-    """Iterations that see places of arrays, each of which tells some of the `free` loops; None without a bound."""
+    """Iterations that see places of arrays, each of which determines some of the `free` loops; None without a bound."""
     exponents = _exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
         return None
@@ -198,7 +198,7 @@ def decided_by(chain: Chain) -> dict[int, int]:
 
 
 def _picked(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
-    """The loops whose variables an element tells."""
+    """The loops whose variables an element determines."""
     names = {loop.variable: place for place, loop in enumerate(chain)}
     found: set[int] = set()
     for subscript in access.place:

@@ -2,10 +2,10 @@
 
     mm(A[0..h, :], B, C[0..h, :]); mm(A[h..n, :], B, C[h..n, :])       else the loops of C[i, j] += A[i, k]*B[k, j]
 
-A call works on parts of the outermost call's arrays. Where all arrays that tell i begin at the same row of theirs, in
-every call, that row + i tells of an iteration where it is in the whole run; so with j and k. If calls side by side are
-apart in one of these, no two iterations of the run are at the same place, and each element tells those coordinates of
-the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops over the
+A call works on parts of the outermost call's arrays. Where all arrays that determine i begin at the same row of theirs,
+in every call, that row + i says of an iteration where it is in the whole run; so with j and k. If calls side by side
+are apart in one of these, no two iterations of the run are at the same place, and each element determines those
+coordinates of the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops over the
 outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there are
 follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
 
@@ -16,7 +16,7 @@ iterations of any call that it makes for certain. Which arrays are touched whole
     product(A[h..n, 0..h], B[0..h, :], B[h..n, :])    in C[i, j] -= A[i, k]*B[k, j]: those at (h + i, j, k)
 
 A call's iterations are among its caller's where each element that these see by some coordinates is seen by the call's
-own, moved by as much in all elements that tell a coordinate.
+own, moved by as much in all elements that determine a coordinate.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ class AccessMap:
     array: Array
     coordinates: Mapping[int, tuple[int, Poly]]
 
+    @property
+    def determined(self) -> frozenset[int]:
+        """The coordinates that the element determines."""
+        return frozenset(each for each, _ in self.coordinates.values())
+
     def same(self, other: AccessMap) -> bool:
         """Whether both see the same element."""
         return self.array is other.array and self.coordinates == other.coordinates
@@ -87,7 +92,7 @@ class IterationFamily:
         """These iterations and others that see the same, none of which have the same coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
-    def telling(self, coordinate: int) -> Iterator[Place]:
+    def dimensions_of(self, coordinate: int) -> Iterator[Place]:
         """The dimensions of arrays in which a coordinate stands."""
         for access_map in self.maps:
             found = access_map.coordinates.items()
@@ -114,7 +119,7 @@ class Placed:
 
 def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
     """The access map of an access: `coordinates` gives the coordinate of a loop, by its place in the chain."""
-    told = {}
+    found = {}
     for dimension, subscript in enumerate(access.place):
         if subscript is None:
             continue
@@ -122,8 +127,8 @@ def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Acc
         if len(inside) == 1 and inside[0] in coordinates:
             rest = subscript - Poly.symbol(chain[inside[0]].variable)
             if rest.is_constant:
-                told[dimension] = coordinates[inside[0]], rest
-    return AccessMap(access.array, told)
+                found[dimension] = coordinates[inside[0]], rest
+    return AccessMap(access.array, found)
 
 
 @record(eq=False)
@@ -174,11 +179,11 @@ def _shifts(
         return None
     found: dict[int, list[_Shift]] = {}
     for dimension, (coordinate, off) in access_map.coordinates.items():
-        start, told = view.starts[dimension], seen.coordinates.get(dimension)
-        if start is None or told is None or order[told[0]] != coordinate:
+        start, inner = view.starts[dimension], seen.coordinates.get(dimension)
+        if start is None or inner is None or order[inner[0]] != coordinate:
             return None
         ends = start - off, start - off + view.extents[dimension]
-        found.setdefault(coordinate, []).append(_Shift(facts.simplify(start - off + told[1]), ends))
+        found.setdefault(coordinate, []).append(_Shift(facts.simplify(start - off + inner[1]), ends))
     return found
 
 
@@ -193,14 +198,14 @@ def straight(array: Array) -> tuple[tuple[int, Poly], ...]:
 
 
 class NoBoxesError(Exception):
-    """Why iterations of a recursion are not told apart."""
+    """Why iterations of a recursion are not distinct."""
 
 
 @record(eq=False)
 class CallTreeBound:
     """io >= `touched`, the lines of arrays that are touched whole, and >= what `orders` has.
 
-    Where there is `some`, it is 1 at least. `reason` tells why `orders` has no bodies.
+    Where there is `some`, it is 1 at least. `reason` says why `orders` has no bodies.
     """
 
     touched: Poly
@@ -260,7 +265,7 @@ def _calls_itself(path: _Path, body: Called) -> bool:
     return any(call.target is body.algorithm for call in path.calls)
 
 
-# Iterations that are told apart
+# Iterations that are distinct
 @dataclass(eq=False)
 class _Families:
     """The families of algorithms, each found once."""
@@ -340,11 +345,11 @@ class _Families:
 
 
 def _require_parts(own: IterationFamily, call: Recursion, facts: Facts) -> None:
-    """Raises NoBoxesError unless all arrays that tell a coordinate are given from the same place on."""
+    """Raises NoBoxesError unless all arrays that determine a coordinate are given from the same place on."""
     for coordinate in range(own.coordinates):
-        starts = {_start(call, place, facts) for place in own.telling(coordinate)}
+        starts = {_start(call, place, facts) for place in own.dimensions_of(coordinate)}
         if len(starts) != 1:
-            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.telling(coordinate)))
+            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.dimensions_of(coordinate)))
             raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
 
 
@@ -403,8 +408,8 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     seen = {
         (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
     }
-    told = {key: frozenset(each for each, _ in access_map.coordinates.values()) for key, access_map in seen.items()}
-    body = covered(told, range(len(free)), iterations_of(chain), facts)
+    determined = {key: access_map.determined for key, access_map in seen.items()}
+    body = covered(determined, range(len(free)), iterations_of(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
@@ -433,10 +438,10 @@ def _apart(one: Chain, other: Chain) -> bool:
 # What an algorithm calls
 def _given(call: Recursion, family: IterationFamily, facts: Facts) -> IterationSpace | None:
     """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
-    told: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
+    determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):
         view = call.views.get(access_map.array.name)
         if view is not None and view.exact and not view.array.local:
-            told[view.array, (Poly.constant(number),)] = frozenset(each for each, _ in access_map.coordinates.values())
+            determined[view.array, (Poly.constant(number),)] = access_map.determined
     iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
-    return covered(told, range(family.coordinates), iterations, facts)
+    return covered(determined, range(family.coordinates), iterations, facts)

@@ -211,7 +211,7 @@ class _Solving:
 
 
 def _may_hold(value: Poly, point: Sizes) -> bool:
-    """Whether a value is at least 0, or only the data tells."""
+    """Whether a value is at least 0, or only the data decides."""
     try:
         return evaluate(value, point) >= 0
     except EvaluationError:
@@ -252,7 +252,7 @@ class _Ready:
         """What is at least 0 on each, and the steps."""
         restore = self.body.facts.restore
         return [
-            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.way(known).learned)))
+            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.way(known).refined)))
             for known, nodes in self.body.ways
         ]
 

@@ -300,7 +300,7 @@ def _apart(parts: Sequence[LeastPart], sampled: SampledAmounts, rows: bool) -> l
 
 @record(eq=False)
 class _Kind:
-    """The loops that tell windows apart, what runs first in a window, and the depth from which loops run as they are.
+    """The loops that separate windows, what runs first in a window, and the depth from which loops run as they are.
 
     Where `uneven`, the iterations of the last loop outside are not all alike.
     """

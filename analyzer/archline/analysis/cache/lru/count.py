@@ -316,14 +316,14 @@ def _answer(asked: Problem, memory: int) -> LruCounts | str | None:
     try:
         return counted(asked)
     except isl.Error as problem:
-        # It may be for want of memory, which isl tells in many ways, not all of them plain.
+        # It may be for want of memory, which isl reports in many ways, not all of them plain.
         return f"isl, which may use {memory >> 20} MB of memory, gave up: {problem}"
     except MemoryError:
         return f"the count takes more than {memory >> 20} MB of memory"
 
 
 def _limit(memory: int) -> None:
-    """Let this process have so many bytes, where the system can tell it so."""
+    """Let this process have so many bytes, where the system supports that."""
     try:
         import resource
     except ImportError:

@@ -426,7 +426,7 @@ def _terms(expr: s.Expr) -> Iterator[s.Expr]:
 
 
 def _sizes(parts: Iterable[Part]) -> set[str]:
-    """The names that tell how much parts without recursive calls fetch."""
+    """The names that determine how much parts without recursive calls fetch."""
     found: set[str] = set()
     for part in all_parts(parts):
         match part:

@@ -95,7 +95,7 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
 class Solved:
     """The parts of a body, and the lines of all that a call may touch but what its own calls make.
 
-    Lines of an array that is given move as often as `moves` tells.
+    Lines of an array that is given move as often as `moves` says.
     """
 
     body: Body
@@ -106,7 +106,7 @@ class Solved:
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """Where accesses lie in arrays that are given whole, as far as indices tell."""
+        """Where accesses lie in arrays that are given whole, as far as indices determine it."""
         return {} if self._reach is None else self._reach.boxes
 
     @cached_property

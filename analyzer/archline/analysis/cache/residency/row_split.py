@@ -110,7 +110,7 @@ def _picking(reference: Reference, dimension: int) -> Loop | None:
 def _slanted(reference: Reference, dimension: int) -> bool:
     """Whether rows are not all alike: loops run through other ranges in some than in others.
 
-    Of rows that are alike shares are kept without telling which, if the units that held them leave no lines free then.
+    Of rows that are alike shares are kept, whichever those are, if the units that held them leave no lines free then.
     """
     loop = _picking(reference, dimension)
     if loop is None:

@@ -226,8 +226,8 @@ class Filled:
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
         given: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
-            telling = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
-            given += [(array, each) for each in in_rows_apart(array, telling, body.facts)]
+            nonempty = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
+            given += [(array, each) for each in in_rows_apart(array, nonempty, body.facts)]
         return (*given, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
@@ -379,7 +379,7 @@ class Way:
     known: tuple[Poly, ...]
 
     @cached_property
-    def learned(self) -> Facts:
+    def refined(self) -> Facts:
         """The facts, and what gives a bound of a symbol."""
         found = self.facts
         # What the others say may decide a max in one of them.
@@ -390,11 +390,11 @@ class Way:
     @cached_property
     def impossible(self) -> bool:
         """Whether no sizes are such."""
-        return any(self.learned.nonnegative(-each - 1) for each in self.known)
+        return any(self.refined.nonnegative(-each - 1) for each in self.known)
 
     def nonnegative(self, value: Poly) -> bool:
         """Whether a value is at least 0, by the facts or because it is no less than what is known."""
-        return self.learned.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
+        return self.refined.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
 
 
 @record(eq=False)
@@ -415,7 +415,7 @@ class FollowedBody:
             way = self.way(known, large)
             if way.impossible:
                 continue
-            found = Parts(array, claims).of(nodes, way.learned)
+            found = Parts(array, claims).of(nodes, way.refined)
             parts = dict.fromkeys(each.part for each in found if all(map(way.nonnegative, each.needs)))
             covering = Covering(way)
             done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
@@ -431,11 +431,11 @@ class FollowedBody:
             given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
             if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
                 way = self.way(known)
-                parts = Parts(array, claims).of(nodes, way.learned)
+                parts = Parts(array, claims).of(nodes, way.refined)
                 certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
                 boxes = (each.part.box for each in certain if not each.part.half)
                 names = (*self.sizes, *self.indices)
-                found |= dict.fromkeys(of_boxes(boxes, known, names, way.learned))
+                found |= dict.fromkeys(of_boxes(boxes, known, names, way.refined))
         return iter(found)
 
     def is_about(self, array: Array, claim: MustTouchRegion) -> bool:

@@ -95,7 +95,7 @@ class Reach:
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """Where the accesses of a call lie in the arrays that it is given, as far as indices tell."""
+        """Where the accesses of a call lie in the arrays that it is given, as far as indices determine it."""
         return {array: box for array in self.body.given if (box := self._box(array)) is not None}
 
     def situation(self, known: Iterable[Poly]) -> Situation:

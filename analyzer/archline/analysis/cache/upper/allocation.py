@@ -172,7 +172,7 @@ class Planner:
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[Plan]:
-        """The plans worth telling, from those that need few lines to those that need many."""
+        """The plans worth listing, from those that need few lines to those that need many."""
         for each in self.references:
             units = tuple(alone(each))
             self._alone[each] = (*units, *filter(None, resumed(each, units, self.references)))

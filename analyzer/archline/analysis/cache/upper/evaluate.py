@@ -25,7 +25,7 @@ from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import CUT, RowSplit
 from archline.expr.intervals import EvaluationError
 from archline.ir.tree import Loop
-from archline.records import record
+from archline.records import memoised, record
 
 LITTLE = 10
 """A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
@@ -43,7 +43,6 @@ class CompiledBounds:
 
     names: tuple[str, ...]
     restore: Callable[[Poly], Poly]
-    _functions: dict[Poly, Compute] = field(default_factory=dict, repr=False)
     _by_owner: dict[Hashable, tuple[Compute, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -57,10 +56,9 @@ class CompiledBounds:
             self._by_owner[owner] = tuple(map(self._function, values))
         return self._by_owner[owner]
 
+    @memoised
     def _function(self, value: Poly) -> Compute:
-        if value not in self._functions:
-            self._functions[value] = self.compiler.of(self.restore(value))
-        return self._functions[value]
+        return self.compiler.of(self.restore(value))
 
 
 @record
@@ -317,7 +315,6 @@ class Upper:
 
     plans: Sequence[Plan]
     facts: Facts
-    _compiled: dict[frozenset[str], CompiledBounds] = field(default_factory=dict, repr=False)
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """The bound at sizes, Z and L, with `spare` lines used or not; Z >= L. Raises EvaluationError."""
@@ -342,10 +339,11 @@ class Upper:
 
     def point(self, sizes: Mapping[str, int]) -> PointCache:
         """Where expressions are evaluated; those of the same symbols are compiled once."""
-        names = frozenset(sizes)
-        if names not in self._compiled:
-            self._compiled[names] = CompiledBounds(tuple(sorted(names)), self.facts.restore)
-        return PointCache(self._compiled[names], sizes)
+        return PointCache(self._compiled(frozenset(sizes)), sizes)
+
+    @memoised
+    def _compiled(self, names: frozenset[str]) -> CompiledBounds:
+        return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
     def fitting(self, point: PointCache) -> Iterator[tuple[Plan, Number, list[Number]]]:
         """The plans that fit, what they fetch, and the lines that each region has to spare."""

@@ -5,9 +5,9 @@
 A call works on parts of the outermost call's arrays. Where all arrays that determine i begin at the same row of theirs,
 in every call, that row + i says of an iteration where it is in the whole run; so with j and k. If calls side by side
 are apart in one of these, no two iterations of the run are at the same place, and each element determines those
-coordinates of the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops over the
-outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there are
-follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
+coordinates of the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops
+over the outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there
+are follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
 
 Calls of other recursive algorithms count where their iterations see the same elements in the same way, as the products
 and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call itself has the

@@ -17,6 +17,7 @@ from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
 from archline.costs.sizes import Number, Point, unplaced
 from archline.expr.intervals import EvaluationError
+from archline.expr.text import format_expression
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -107,13 +108,13 @@ class Metric:
     @property
     def text(self) -> str:
         """The cost in the language's syntax: `2*n*m*p`, `1 to n`, or `unknown`."""
-        return " to ".join(self._texts) or "unknown"
+        return " to ".join(map(format_expression, self._forms)) or "unknown"
 
     @property
-    def _texts(self) -> list[str]:
+    def _forms(self) -> list[s.Expr]:
         """The bounds, once where they are the same, none where they are unknown."""
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
-        return [self._report.write(value) for value in dict.fromkeys(bounds)]
+        return [self._report.costs.tree(value) for value in dict.fromkeys(bounds)]
 
     def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
         """The exact value at sizes, or the pair of bounds where the cost is not exact.
@@ -151,11 +152,11 @@ class Metric:
         from archline.report.latex import expression
 
         name = rf"\mathrm{{{self.name}}}"
-        match self._texts:
+        match self._forms:
             case []:
                 return rf"$\text{{{self.name} is unknown}}$"
-            case [text]:
-                return f"${name} = {expression(text)}$"
+            case [form]:
+                return f"${name} = {expression(form)}$"
             case [low, high]:
                 return rf"${expression(low)} \le {name} \le {expression(high)}$"
             case _:

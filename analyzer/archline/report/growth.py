@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.algebra.product_text import power_text, quotient_text
 from archline.certificates.check import Checked
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
@@ -14,6 +14,8 @@ from archline.report.json import VERSION
 from archline.report.layout import Columns, Inside, Part, block_lines, page, terminal_width
 
 UPPER, LOWER = "upper", "lower"
+_TIGHT = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
+"""Exponents without brackets: numbers, names, log2(3) and log2(3/2)."""
 _HEADS = {True: "holds", False: "fails", None: "unknown"}
 
 
@@ -228,12 +230,17 @@ def monomial(powers: Mapping[str, str]) -> str:
     divides = {atom for atom, power in ordered if power.startswith("-") and " " not in power}
     above = [_power(atom, power) for atom, power in ordered if atom not in divides]
     below = [_power(atom, power[1:]) for atom, power in ordered if atom in divides]
-    return quotient_text(above, below)
+    top = "*".join(above) or "1"
+    if not below:
+        return top
+    return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
 
 
 def _power(atom: str, power: str) -> str:
     base = f"({atom})" if atom.startswith("2^") and power != "1" else atom
-    return power_text(base, power)
+    if power in ("1", "1/2"):
+        return base if power == "1" else f"sqrt({base})"
+    return f"{base}^{power}" if _TIGHT.fullmatch(power) else f"{base}^({power})"
 
 
 def _exponent(text: str) -> str:

@@ -25,12 +25,18 @@ RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<":
 _WHOLE, _SUM, _PRODUCT, _POWER = range(4)
 
 
-def expression(text: str) -> str:
-    """An expression of the language as LaTeX, without dollars."""
-    # Term by term: a sum may have more terms than the parser takes in one expression.
-    first, *rest = split_outside(text)
-    terms = [word if word in ("+", "-") else _render(parse_expression(word), _PRODUCT) for word in rest]
-    return " ".join([_render(parse_expression(first), _SUM if rest else _WHOLE), *terms])
+def expression(form: s.Expr | str) -> str:
+    """An expression, or one in text of a page, as LaTeX, without dollars."""
+    if isinstance(form, str):
+        # Term by term: a sum may have more terms than the parser takes in one expression.
+        first, *rest = split_outside(form)
+        terms = [word if word in ("+", "-") else _render(parse_expression(word), _PRODUCT) for word in rest]
+        return " ".join([_render(parse_expression(first), _SUM if rest else _WHOLE), *terms])
+    parts: list[str] = []
+    while isinstance(form, s.Binary) and form.op in ("+", "-"):
+        parts += [_render(form.right, _PRODUCT), form.op]
+        form = form.left
+    return " ".join([_render(form, _SUM if parts else _WHOLE), *reversed(parts)])
 
 
 def _render(expr: s.Expr, least: int) -> str:

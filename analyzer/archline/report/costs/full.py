@@ -156,12 +156,12 @@ def _row(row: CostRow, view: CostView) -> list[str]:
         return [rf"  {name}&\quad \text{{unknown: {escaped(row.why or '')}}}"]
     if row.exact:
         value = f" = {exact(row.values.lower)}" if row.values is not None else ""
-        return [f"  {name}&= {expression(view.text(row.lower))}{value}"]
+        return [f"  {name}&= {expression(view.tree(row.lower))}{value}"]
     found: list[str] = []
     for when, lower, upper in row.cases:
         where = condition(when) if when else ""
         for relation, bound in relations(lower, upper):
-            found.append(rf"  {name}&{RELATIONS[relation]} {expression(view.text(bound))} {where}".rstrip())
+            found.append(rf"  {name}&{RELATIONS[relation]} {expression(view.tree(bound))} {where}".rstrip())
             name = ""
     return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
 

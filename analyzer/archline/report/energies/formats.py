@@ -195,13 +195,13 @@ def _align(result: EnergyResult) -> str:
         if result.symbolic.when:
             rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")
         for each in result.symbolic.metrics:
-            assert each.bounds is not None
-            name = rf"\mathrm{{{each.name}}}"
-            if each.bounds.lower == each.bounds.upper:
-                rows.append(rf"  {name} &= {expression(each.bounds.upper)}")
+            assert each.ends is not None
+            name, (lower, upper) = rf"\mathrm{{{each.name}}}", each.ends
+            if lower is upper:
+                rows.append(rf"  {name} &= {expression(upper)}")
             else:
-                rows.append(rf"  {name} &\ge {expression(each.bounds.lower)}")
-                rows.append(rf"  {name} &\le {expression(each.bounds.upper)}")
+                rows.append(rf"  {name} &\ge {expression(lower)}")
+                rows.append(rf"  {name} &\le {expression(upper)}")
     else:
         estimate = result.estimate
         assert estimate is not None

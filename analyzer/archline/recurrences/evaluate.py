@@ -167,8 +167,8 @@ class ValueTable:
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
         """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
-        wanted = name, tuple(sizes[each] for each in self._functions[name].parameters)
-        pending: list[tuple[Place, OpenPlace | None]] = [(wanted, None)]
+        asked = name, tuple(sizes[each] for each in self._functions[name].parameters)
+        pending: list[tuple[Place, OpenPlace | None]] = [(asked, None)]
         open_: set[Place] = set()
         known, steps = self._known, 0
         while pending:
@@ -190,7 +190,7 @@ class ValueTable:
                     continue
             open_.discard(place)
             known[place] = frame.value(known)
-        return Fraction(self._known[wanted])
+        return Fraction(self._known[asked])
 
     def _of(self, name: str) -> FunctionCases:
         if name not in self._cases:

@@ -40,7 +40,7 @@ class Equation:
     """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
 
     `data` names the integers in it that only the data gives: the function lies between its values for those. `known`
-    are values >= 0 that the decisions tell.
+    are values that the decisions make >= 0.
     """
 
     decisions: tuple[Decision, ...]
@@ -59,7 +59,7 @@ class Equation:
 class SizeFunction:
     """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
 
-    `where` is the part of the promise that tells which parameters there are.
+    `where` is the part of the promise that restricts the parameters.
     """
 
     name: str
@@ -170,7 +170,7 @@ def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
 
 
 class SizeDecision(Protocol):
-    """A condition on sizes, and whether it holds; `branch` tells conditions apart that read the same."""
+    """A condition on sizes, and whether it holds; `branch` identifies it among conditions of the same text."""
 
     @property
     def branch(self) -> s.Branch: ...
@@ -263,7 +263,7 @@ class InductionCase:
 class ProvedClaim:
     """What the function is, is at least or at most, where it makes calls; `letter` names it in the lines of its proof.
 
-    Without lines it holds for the `reason`. `where` tells the cases that it is about, if not all.
+    Without lines it holds for the `reason`. `where` restricts it to some cases.
     """
 
     relation: Relation

@@ -4,7 +4,7 @@ Of two theorems one applies. Where a call has the size r*n + h(n) with 0 < r < 1
 n - n//2 or 2*n//3 + 1, that of Akra and Bazzi in Leighton's form: T(n) = sum a*T(r*n + h(n)) + g(n) is
 Theta(n^p*(1 + the integral of g(u)/u^(p + 1))) with sum a*r^p = 1, whatever h is that is O(n/log(n)^2), and whatever
 positive values T has up to a constant (T. Leighton, Notes on better master theorems for divide-and-conquer
-recurrences, 1996). Where the size is n - c, nothing is rounded, and the characteristic equation tells. Both are
+recurrences, 1996). Where the size is n - c, nothing is rounded, and the characteristic equation decides. Both are
 monotone in g and in the values at the base, which is why they may be replaced by functions that grow alike, and an
 equation by an inequality. Of a size that is not changed by the calls the function is a sum of terms, to each of which
 this applies.

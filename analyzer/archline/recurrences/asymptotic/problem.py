@@ -53,7 +53,7 @@ class RealRecurrence:
 
     @property
     def asked(self) -> RealDefinition:
-        """The function whose growth is wanted."""
+        """The function whose growth is asked for."""
         return self.definitions[0]
 
 

@@ -285,9 +285,9 @@ class _Reader:
         if function not in _FUNCTIONS:
             hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
             raise self._problem(NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
-        wanted = INTRINSICS[function]
-        if count != wanted if wanted is not None else count < 2:
-            text = "two arguments or more" if wanted is None else "one argument"
+        arity = INTRINSICS[function]
+        if count != arity if arity is not None else count < 2:
+            text = "two arguments or more" if arity is None else "one argument"
             raise self._problem(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
 
     def _no_calls(self, part: s.Fact, what: str) -> None:

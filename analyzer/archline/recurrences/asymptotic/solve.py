@@ -242,11 +242,11 @@ class _System:
     def solve(self, asked: str) -> Found:
         """Solve what the asked function leads to, callees first."""
         groups = components(self._branches, asked)
-        wanted = {asked}.union(*(callees(self._branches[name]) for group in groups for name in group))
+        needed = {asked}.union(*(callees(self._branches[name]) for group in groups for name in group))
         for group in groups:
             for name in sorted(group):
                 called = any(name in callees(self._branches[each]) for other in groups for each in other - group)
-                if name == asked or (name in wanted and called):
+                if name == asked or (name in needed and called):
                     self._known[name] = self._one(name, group)
         found = self._known[asked]
         if any(each.shrinking == STEPS for each in self._known.values()):

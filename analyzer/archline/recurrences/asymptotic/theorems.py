@@ -199,7 +199,7 @@ def excess(parts: Parts, at: Constant) -> int:
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): with one of them
-    # in it the sum is not 1, and enclosures tell on which side it is.
+    # in it the sum is not 1, and enclosures show on which side it is.
     sign = sign_of(lambda: _sum(parts, at.enclosure()) - 1)
     if sign is None:
         raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")

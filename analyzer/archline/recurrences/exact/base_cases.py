@@ -187,7 +187,7 @@ def growing(low: Poly, facts: Facts) -> Poly:
 
 
 def _decided(value: Poly, facts: Facts) -> Poly:
-    """The value without maxima of which the facts tell that they are not 0."""
+    """The value without maxima that the facts show not to be 0."""
 
     def decided(atom: Atom) -> Poly | None:
         known = isinstance(atom, a.PositivePart) and facts.nonnegative(atom.argument.substitute(facts.rewrites))

@@ -96,13 +96,11 @@ VERY_FAR = 400
 SAME = Fraction(3, 2)
 ALIKE = Fraction(5, 4)
 NEAR_ENOUGH = Fraction(32)
-"""The factor at which a search for a bound that grows as the function does ends, if no smaller one is wanted."""
+"""The factor at which a search for a bound that grows as the function does ends, if no smaller one is required."""
 GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 ROUNDED = 1 - 1e-9
 """How much of the largest factor one may seem to be, in floating point, that is as large."""
-AT_LEAVES = Fraction(3, 2)
-"""How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
 
 MAX_PROOF = 20_000
 
@@ -212,7 +210,7 @@ class ProvedBound:
         return max(self.near, self.far)
 
     def better(self, other: ProvedBound | None) -> bool:
-        """Whether it says more than another one; of two about as near at worst, the one that is nearer far out."""
+        """Whether it is sharper than another one; of two about as near at worst, closer at far points."""
         if other is None or self.steady != other.steady:
             return other is None or self.steady
         alike = self.factor <= ALIKE * other.factor and other.factor <= ALIKE * self.factor
@@ -234,12 +232,11 @@ class Context:
         foreign: Foreign,
         values: ValueTable | None,
         everywhere: bool = False,
-        wanted: Fraction = NEAR_ENOUGH,
+        target: Fraction = NEAR_ENOUGH,
         places: PointTable | None = None,
     ) -> None:
-        self.function, self.upper, self.wanted = function, upper, wanted
+        self.function, self.upper, self.target = function, upper, target
         self.values = values
-        self._everywhere = everywhere
         inside: dict[Equation, Point] = {}
         for equation, point in samples.points(function, LARGE, 1):
             inside.setdefault(equation, point)
@@ -263,12 +260,10 @@ class Context:
         # Logarithms that others add are paid for by other terms; where no values are known, the plain ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[Seen] = []
-        self.near: list[tuple[Seen, Fraction]] = []
-        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
         self._sample()
 
     def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
-        """How large a value of the equation is, as far as its calls' sizes tell: at one large point."""
+        """How large a value of the equation is, estimated by its calls' sizes at one large point."""
 
         def size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
@@ -291,24 +286,11 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
-        shares = {equation: self._share(equation) for equation in self.function.equations}
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
-            self.near.append(((point, value), shares[equation]))
-        for place in samples.doubled(self.function):
-            if (value := self._value(place)) is not None:
-                self.near.append(((place, value), Fraction(1)))
-
-    def _share(self, equation: Equation) -> Fraction:
-        """How far off a bound may be where the equation applies, beside elsewhere."""
-        known = equation.facts.bounds
-        fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
-        # What is lost in one group of cases is lost again in those that call it.
-        apart = fixed and not (self._everywhere or equation.recursive or self.wanted < NEAR_ENOUGH)
-        return AT_LEAVES if apart else Fraction(1)
 
     @cached_property
     def directions(self) -> list[tuple[Seen, Seen]]:
@@ -316,10 +298,10 @@ class Context:
         if self.values is None:
             return []
         found = []
-        # Of n^a*m^b with a fraction a, equal sizes tell a + b only, and sizes that one case bounds are no directions;
-        # of log2(n)*log2(min(n, m)), those at which m is least tell what halving n adds beside.
+        # Of n^a*m^b with a fraction a, equal sizes give a + b only, and sizes that one case bounds are no directions;
+        # of log2(n)*log2(min(n, m)), those at which m is least show what halving n adds.
         more = len(self.function.sizes) > 1 and (
-            self.wanted < NEAR_ENOUGH
+            self.target < NEAR_ENOUGH
             or any(reproduced(self.function, self.steps, self.upper))
             or any(limited(self.function, self.steps))
         )
@@ -368,28 +350,21 @@ class Context:
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
-    def watched(self) -> list[tuple[Seen, Fraction]]:
-        """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
-        return [*self.near, *((each, Fraction(1)) for each in self.far)]
+    def watched(self) -> list[Seen]:
+        """Where bounds are compared with the function: the samples, then the far points."""
+        return [*self.weighed, *self.far]
 
-    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> ProvedBound:
-        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for.
+    def bound(self, value: Poly, known: Sequence[Ratio]) -> ProvedBound:
+        """A proved bound with its factors; where the function is not known, steadiness is not required.
 
-        `known`: its values at what is watched.
+        `known`: its values at the points that are watched.
         """
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
-        if known is None:
-            there = (self.writer.places.number(value, point) for (point, _), _ in self.watched)
-            known = [(each.numerator, each.denominator) for each in there]
-        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
-        near, far = ratios[: len(self.near)], ratios[len(self.near) :]
+        ratios = [self._ratio(each, real) for each, (_, real) in zip(known, self.watched, strict=True)]
+        near, far = ratios[: len(self.weighed)], ratios[len(self.weighed) :]
         steady = all(map(_steady, far[::2], far[1::2]))
-        shared = [
-            (above * share.denominator, below * share.numerator)
-            for (above, below), (_, share) in zip(near, self.near, strict=True)
-        ]
-        return ProvedBound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
+        return ProvedBound(value, _largest(near), _largest(far), steady, tuple(self.steps))
 
     @cached_property
     def very_far(self) -> list[Point]:
@@ -439,8 +414,8 @@ def _largest(ratios: Sequence[Ratio]) -> Fraction:
 class InductionProof:
     """That a function is at least, at most or equal to a value: by induction through `steps`, else for the `reason`.
 
-    `equal` are the steps that hold with equality where the function is the value. `where` tells the cases that it is
-    about, if not all.
+    `equal` are the steps that hold with equality where the function is the value. `where` restricts it to some
+    cases.
     """
 
     relation: Relation

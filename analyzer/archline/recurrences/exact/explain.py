@@ -34,16 +34,16 @@ def explained(
     system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
-    teller = _Teller(upper, METRICS[system.metric.partition(".")[0]].letter, more)
+    writer = _RecurrenceWriter(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     own = {function.name for function in (lower, upper)}
-    cases = tuple(teller.case(*each, own) for each in zip(lower.equations, upper.equations, strict=True))
+    cases = tuple(writer.case(*each, own) for each in zip(lower.equations, upper.equations, strict=True))
     return Recurrence(
-        teller.letter, upper.parameters, cases, teller.others, tuple(teller.claim(proof) for proof in proofs)
+        writer.letter, upper.parameters, cases, writer.others, tuple(writer.claim(proof) for proof in proofs)
     )
 
 
 @dataclass
-class _Teller:
+class _RecurrenceWriter:
     """Writes one metric of one algorithm; `others` and `names` fill as letters and names are given."""
 
     function: SizeFunction
@@ -122,7 +122,7 @@ class _Teller:
             )
 
     def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
-        """What calls tell of their sizes in a case, one way or another; nothing where they may have any."""
+        """What calls imply of their sizes in a case, one way or another; nothing where they may have any."""
         ways = [_learned(step, self.function) for step in steps]
         if not all(ways):
             return ()
@@ -159,7 +159,7 @@ Limits = tuple[int | None, int | None]
 
 
 def _learned(step: Transition, function: SizeFunction) -> dict[str, Limits]:
-    """The sizes of which calls tell more than the case does, with what they tell, or both ends where these meet."""
+    """The sizes that calls restrict more than the case does, with these limits, or both ends where these meet."""
     found: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
         both = (facts.bounds[name] for facts in (step.equation.facts, step.facts))

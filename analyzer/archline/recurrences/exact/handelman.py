@@ -56,26 +56,26 @@ MEAN = 0.1
 
 @record
 class ProductCone:
-    """What is known to be at least 0 and to matter for expressions of some degree with the wanted terms."""
+    """What is known to be at least 0 and to matter for expressions of some degree with the terms in question."""
 
     facts: tuple[Poly, ...]
     degree: int
-    wanted: frozenset[Monomial] = frozenset()
+    terms: frozenset[Monomial] = frozenset()
     major: int = 0
     """How many of the facts, which come first, are on sizes alone."""
 
     @cached_property
     def products(self) -> Products:
-        """Products of facts, 1 among them, up to the degree; of many those with the fewest terms beside the wanted.
+        """Products of facts, 1 among them, up to the degree; of many those with the fewest other terms.
 
         Raises OverflowError.
         """
-        # As many factors are on maxima or logarithms as these occur in one wanted term, and on logarithms alone.
-        minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.wanted)
-        rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.wanted)
+        # As many factors are on maxima or logarithms as these occur in one such term, and on logarithms alone.
+        minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
+        rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
         few = frozenset(place for place, each in enumerate(self.facts) if any(map(_is_logarithmic, each.atoms())))
         shape = Shape(self.major, max((1, *minor)), few, max((1, *rising)))
-        return Products(self.facts, self.degree, self.wanted, shape, MAX_PRODUCTS)
+        return Products(self.facts, self.degree, self.terms, shape, MAX_PRODUCTS)
 
     @cached_property
     def entries(self) -> Entries:
@@ -141,8 +141,8 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     kept = _sharp(each for each in found if _degree(each) <= degree and all(atom in atoms for atom in each.atoms()))
     major = [each for each in kept if all(map(_is_size, each.atoms()))]
     ordered = dict.fromkeys((*major, *kept))
-    wanted = frozenset(monomial for value in values for monomial in value.terms)
-    return ProductCone(tuple(ordered), degree, wanted, len(major))
+    terms = frozenset(monomial for value in values for monomial in value.terms)
+    return ProductCone(tuple(ordered), degree, terms, len(major))
 
 
 def proves(value: Poly, facts: Facts) -> bool:
@@ -274,20 +274,19 @@ class Proposal:
 
 @record
 class Goal:
-    """mean.c is to be small, and far more so t where rows.c <= share*t for all rows and the share behind each."""
+    """mean.c is to be small, and far more so t where rows.c <= t for all rows: in lower bounds -1/factor."""
 
     mean: Array
     watched: Array
 
     def little_lost(self, before: Array, after: Array, most: float) -> bool:
         """Whether no factor is more than `most` times worse; those of lower bounds are below 0."""
-        factors = self.watched[self.watched[:, -1] > 0.0, :-1]
-        old, new = factors @ before, factors @ after
+        old, new = self.watched @ before, self.watched @ after
         return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
 
 
 def propose(parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
-    """The best c for which all parts are in their cones, in floating point, or None. `signs` are wanted of the c.
+    """The best c for which all parts are in their cones, in floating point, or None. `signs` are required of the c.
 
     Up to `most` of the c that can be 0 at little loss are: the last ones first. Without parts there is nothing to prove
     a bound by.
@@ -364,8 +363,8 @@ def _identities(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Mat
 
 
 def _watching(goal: Goal) -> Array:
-    """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
-    rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
+    """No factor above the variable behind the c, each row in a unit in which its largest entry is 1."""
+    rows = np.hstack([goal.watched, np.full((len(goal.watched), 1), -1.0)])
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
 

@@ -237,7 +237,7 @@ def _sums(
 
     Without sizes that are divided at once, other sets are as near from above.
     """
-    in_turn, at_once = (any(each.serial == wanted for each in found.values()) for wanted in (True, False))
+    in_turn, at_once = (any(each.serial == serial for each in found.values()) for serial in (True, False))
     if in_turn and (at_once or not upper):
         yield from (_deep(some, leaves, found, most, upper) for most in (1, 2))
 

@@ -42,7 +42,7 @@ from archline.recurrences.exact.transitions import Foreign, Transition
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, among
 
 BEYOND = 4
-"""How many values more than coefficients tell first whether a sum takes them all."""
+"""How many values more than coefficients are fitted first, before all of them."""
 MAX_EFFORT = 3_000_000
 
 
@@ -129,16 +129,16 @@ def exact_form(function: SizeFunction, given: Given) -> ProvedBound | None:
 
 
 def bound(
-    function: SizeFunction, upper: bool, given: Given, everywhere: bool = False, wanted: Fraction = NEAR_ENOUGH
+    function: SizeFunction, upper: bool, given: Given, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
 ) -> ProvedBound | None:
     """The best of what is found for the function.
 
-    `everywhere`: for all sizes, those that only an outermost call has included. `wanted` is the factor at which a bound
+    `everywhere`: for all sizes, those that only an outermost call has included. `target` is the factor at which a bound
     that grows as the function does is near enough.
     """
     side = BoundSide.UPPER if upper else BoundSide.LOWER
     try:
-        context = Context(function, upper, given.foreign[side], given.values, everywhere, wanted, given.places)
+        context = Context(function, upper, given.foreign[side], given.values, everywhere, target, given.places)
     except NotComparableError:
         return None
     best: ProvedBound | None = None
@@ -249,7 +249,7 @@ def _layer(least: SizeFunction, most: SizeFunction, group: CaseComponent, known:
     ends = []
     for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
         # What is lost in a group is lost again in those that call it.
-        found = bound(_reached(function, group), upper, given, wanted=GOOD)
+        found = bound(_reached(function, group), upper, given, target=GOOD)
         best = found if found is not None and found.better(whole) else whole
         if best is None:
             return None

@@ -89,7 +89,7 @@ def _needed(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Ra
         return [value]
     found = [_needed(each, upper, prefer) for each in value.parts]
     if value.least == upper:
-        # One is enough: the tightest, where something tells which that is.
+        # One is enough: the tightest, where they can be ranked.
         ranked = sorted(found, key=lambda each: prefer(each[0]))
         return ranked[0] if upper else ranked[-1]
     return [step for each in found for step in each]
@@ -112,7 +112,7 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
 
 
 def valid(step: Transition, function: SizeFunction) -> Transition:
-    """The step with what its calls tell: their sizes are ones that the declaration allows, or the run stops."""
+    """The step with what its calls imply: their sizes are ones that the declaration allows, or the run stops."""
     values = [
         argument - function.least[name]
         for factor, call in step.calls

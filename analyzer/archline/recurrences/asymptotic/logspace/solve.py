@@ -314,8 +314,8 @@ _WHERE = {
 }
 
 
-class _Teller:
-    """Puts a solution into words."""
+class _Explanation:
+    """The steps of a solution, as text."""
 
     def __init__(self, system: LogSystem, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
         self._system = system
@@ -400,7 +400,7 @@ def solve_multi(problem: RealRecurrence) -> Answer:
         if not found:
             raise OutOfReachError("no sizes satisfy the facts")
         parts = regimes(system, found)
-        steps = tuple(_Teller(system, found, parts).lines())
+        steps = tuple(_Explanation(system, found, parts).lines())
         count = check(problem, system, parts, found)
         answer = _solved(system, parts, steps, count)
         if answer.regimes and answer.between:

@@ -3,7 +3,7 @@
 Sizes are real numbers and have no floor: where the guards let a size fall below 1, it goes on falling, as n/2 does.
 Guards, cut-offs and facts are alternatives of linear rows. A sum is a max up to a constant factor: `n + m <= L` is two
 rows, `n*m <= Z + L` two alternatives. A constant moves a comparison by a constant factor, which no growth sees; it is
-kept, to tell `P >= 2` from `P <= 1`.
+kept, to distinguish `P >= 2` from `P <= 1`.
 """
 
 from __future__ import annotations

@@ -35,6 +35,24 @@ def verdict(ensures: str, body: str = LOOP, where: str = "", **options: str) -> 
     return found
 
 
+@pytest.mark.parametrize(
+    ("ensures", "where"),
+    [
+        # Decimals are exact fractions, exponents may be halves.
+        ("work <= 2.5*n", "n >= 2"),
+        ("work == 2.0*n + 1", ""),
+        ("flops >= 0.1*n + 0.2*n + 0.7*n", ""),
+        ("flops >= n^0.5", ""),
+        # By products of facts: (n - 1)*(100 - n) >= 0.
+        ("work >= 0.001*n^2", "n <= 100"),
+        ("work >= n^2/1000 - m when n <= 2*m and m <= 50", ""),
+    ],
+)
+def test_numerals_and_products_of_facts(ensures: str, where: str) -> None:
+    found = verdict(ensures, where=where)
+    assert (found.outcome, found.reason) == ("holds", "proved for all sizes")
+
+
 # The first point in the order of the largest size, then of the sum, at which the claim is wrong.
 FAILS = [
     ("flops == n + 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed == 2"),
@@ -43,6 +61,8 @@ FAILS = [
     ("flops >= n + 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
     ("flops <= 3", LOOP, "", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
     ("flops >= 2", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
+    ("work <= 2.5*n", LOOP, "", {"n": 1, "m": 1}, "derived 3, claimed <= 5/2"),
+    ("flops <= 2*n^0.5", LOOP, "", {"n": 5, "m": 1}, "derived 5, claimed <= 4.47213595"),
     ("flops <= m", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed <= 1"),
     ("flops <= m", LOOP, "n >= 3", {"n": 3, "m": 1}, "derived 3, claimed <= 1"),
     ("flops == m", LOOP, "n >= m", {"n": 2, "m": 1}, "derived 2, claimed == 1"),
@@ -104,9 +124,9 @@ def test_a_claim_that_has_no_closed_form_is_unknown() -> None:
     assert (found.outcome, found.point) == ("unknown", None)
     assert found.reason == "the claim: a power with a symbolic base and exponent"
     found = verdict("flops >= n^0.99")
-    assert found.reason == "the claim: a number with a decimal point is no integer or fraction"
-    found = verdict("flops <= 10*n^(1/2)")
-    assert found.reason == "the claim: a power whose exponent is not a whole number of at least 0"
+    assert found.reason == "the claim: a power whose exponent is no multiple of 1/2 of at least 0"
+    found = verdict("flops <= n + 1e400000")
+    assert found.reason == "the claim: the number is too large or too small"
 
 
 def test_every_ensures_has_its_verdict_in_order() -> None:

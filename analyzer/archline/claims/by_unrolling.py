@@ -138,7 +138,7 @@ class _Claim:
         return expanded(static_value(self.bound, self._inside(start)) - self.more.substitute(start))
 
     def _inside(self, values: Mapping[str, Poly]) -> Scope:
-        return Scope(self.scope.module, self._facts(0), values)
+        return Scope(self.scope.module, self._facts(0), values, reads_decimals=True)
 
     def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """The symbols at the call that has the sizes of `state`."""

@@ -6,7 +6,7 @@ A claim is decided by the first of some tactics that does, and where none does, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.lp import blamed
+from archline.algebra.lp.highs import SolverError
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.residues import never_negative
 from archline.analysis.checks.failures import assumed_facts
@@ -49,6 +50,7 @@ from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.numbers import digits
 from archline.records import record, replace
+from archline.recurrences.exact.base_cases import proved
 
 MAX_TERM_PRODUCTS = 500_000
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -66,7 +68,7 @@ def decide(
     The `facts` are those that its runs need (None: what `assumed_facts` finds).
     """
     ensures = algorithm.ensures if ensures is None else ensures
-    scope = declared(module, algorithm)
+    scope = replace(declared(module, algorithm), reads_decimals=True)
     facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
     found = [_decide(each, algorithm, costs, scope) for each in written]
@@ -217,8 +219,8 @@ def _by_bounds(asked: Question) -> Verdict:
         with budget(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
             claims = [_Comparison(replace(asked, cost=each), claimed) for each in _implied(asked.cost, asked.known)]
-            proved = next((each for each in claims if each.proved), claims[0])
-            return proved.verdict()
+            found = next((each for each in claims if each.proved()), claims[0])
+            return found.verdict()
     except NotStaticError as problem:
         return asked.unknown(f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -249,19 +251,22 @@ class _Comparison:
     asked: Question
     claimed: Poly
 
-    @property
-    def proved(self) -> bool:
+    def proved(self, proves: Callable[[Poly, Facts], bool] = never_negative) -> bool:
         """Whether it holds at all sizes."""
-        return all(any(never_negative(each, facts) for each in group) for facts, group in self._margins())
+        return all(any(proves(each, facts) for each in group) for facts, group in self._margins())
 
     def verdict(self) -> Verdict:
         asked = self.asked
-        if self.proved:
+        if self.proved():
             return asked.verdict("holds", PROVED)
         for point in asked.points():
             reason = self._contradiction(point)
             if reason is not None and asked.has_runs(point):
                 return asked.verdict("fails", reason, point)
+        with suppress(TooComplexError, SolverError, OverflowError):
+            # What points do not refute is worth a longer search.
+            if self.proved(proved):
+                return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
             return asked.unknown("the derived cost is only bounded, and its bounds do not decide it")
         return asked.unknown("no counterexample at the sizes checked, and no proof")

@@ -10,7 +10,9 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import UNIT, ZERO, Atom, Poly
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
+from archline.expr.values import decimal
 from archline.language import syntax as s
 from archline.language.model import Kind, Module
 from archline.records import field, record, replace
@@ -26,6 +28,8 @@ class Scope:
     one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
     symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
     `element` is what the elements of `any` arrays are, `on_grid` whether the algorithm has a grid of processors.
+    Where `reads_decimals`, as in claims, numerals with a decimal point are exact fractions; programs compute with them
+    in floating point.
     """
 
     module: Module
@@ -39,6 +43,7 @@ class Scope:
     names_data: bool = False
     element: Kind = Kind.REAL
     on_grid: bool = False
+    reads_decimals: bool = False
 
     def with_value(self, name: str, value: Poly) -> Self:
         """Name a static value."""
@@ -84,6 +89,11 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return a.offset(scope.segments[array], static_value(place, scope))
         case s.Element() if scope.names_data:
             return data_symbol(expr)
+        case s.Real(text=text) if scope.reads_decimals:
+            try:
+                return Poly.constant(decimal(text, expr))
+            except EvaluationError as problem:
+                raise NotStaticError(str(problem), expr) from None
         case s.Real():
             raise NotStaticError("a number with a decimal point is no integer or fraction", expr)
         case s.Unary() | s.Element() | s.Reshape():
@@ -149,6 +159,8 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
+        if power.q == 2 and power > 0 and facts.nonnegative(base):
+            return _root(base, facts) ** int(power.p)
         level = a.exponent_of_two(base)
         if level is not None:
             # Of a power of 8 the third root is a power of 2.
@@ -163,7 +175,7 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
         case _:
             pass
     if exponent.is_constant:
-        raise NotStaticError("a power whose exponent is not a whole number of at least 0", expr)
+        raise NotStaticError("a power whose exponent is no multiple of 1/2 of at least 0", expr)
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 

@@ -183,6 +183,8 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
         case a.Exponential():
             rises = a.is_integral(atom.exponent) and facts.nonnegative(atom.exponent)
             return [value, value - atom.exponent - 1] if rises else [value]
+        case a.RealFunction(function="sqrt", argument=argument):
+            return [value - 1, argument - value] if facts.nonnegative(argument - 1) else [value]
         case _:
             return []
 

@@ -194,34 +194,6 @@ def test_bytes_of_kernels_by_hand(text: str, size: int, capacity: int, times: Fr
     assert ran.io + ran.writebacks == times * ran.io
 
 
-def test_lines_accessed_in_turn() -> None:
-    """Of three lines in turn, one that is kept leaves three misses of every two accesses that follow each other."""
-    given = kernel("dense.matmul::matmul_basic", CASES["dense.matmul::matmul_basic"])
-    io, moved = io_cost(given.module, given.algorithm), bytes_cost(given.module, given.algorithm)
-    sizes = dict.fromkeys("nmp", 6)
-    iterations, runs = 6**3, 6**2
-    for capacity, least in {1: 3 * iterations - runs, 2: (3 * iterations - 3 * runs) // 2}.items():
-        point = {**sizes, "Z": capacity, "L": 1}
-        low, high = ends_at(io, point)
-        assert least <= low <= high <= 3 * iterations
-        assert least + (iterations - runs) * (capacity == 1) <= ends_at(moved, point)[0] / WORD
-
-
-def test_a_line_accessed_before_a_loop_is_found_in_it() -> None:
-    """Of x and y in turn a cache of one line keeps none, but finds x[i] where the loop begins."""
-    given = subject("""
-algorithm main(x: inout real[n], y: inout real[m]):
-    for i in 0..n:
-        x[i] = 1.0
-        for j in 0..m:
-            y[j] = x[i]
-""")
-    for length in (1, 2, 5):
-        assert_moves(given, arguments(given.algorithm, {"n": 4, "m": length}, random.Random(1)), random.Random(1), True)
-        point = {"n": 4, "m": length, "Z": 1, "L": 1}
-        assert 4 * (2 * length - 1) < ends_at(io_cost(given.module, given.algorithm), point)[0] <= 4 * 2 * length
-
-
 def test_bytes_are_bounded_about_as_nearly_as_misses() -> None:
     """Random programs access in ways that no plan keeps up with; what is written back makes that little worse."""
     source = random.Random(5)

@@ -62,7 +62,7 @@ PLACED = re.compile(r"\(assumed|\(lines? |^line |at each call")
 """Assumptions that are no facts of sizes alone."""
 
 
-@pytest.mark.parametrize(("target", "metric", "expected"), TEXTBOOK)
+@pytest.mark.parametrize(("target", "metric", "expected"), some(TEXTBOOK, 2))
 def test_growth_is_what_textbooks_say(target: str, metric: str, expected: str) -> None:
     assert report(target)[metric].growth == expected
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from io import StringIO
 from itertools import combinations
-from math import inf, isclose, log2, sqrt
+from math import isclose, log2, sqrt
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,7 +19,7 @@ import pytest
 import archline as al
 from archline.api import pictures
 from archline.api.comparisons import Compared, compare
-from archline.report.pictures import PictureView, last
+from archline.report.pictures import PictureView
 from archline.report.pictures.comparison import view as compared_view
 from cli_support import cli
 from effort import long
@@ -201,16 +201,6 @@ def test_comparisons_draw_the_estimates() -> None:
     ]
 
 
-def test_a_quantity_that_rests_on_an_unknown_one_is_relative() -> None:
-    assert compared_view(at_a_point(XEON, by="time").result).unit == "relative (pi0 is not known)"
-    assert compared_view(at_a_point(XEON).result).unit == "J"
-
-
-def test_last_finds_edges() -> None:
-    assert last(lambda x: x < 5, -9.0, 9.0) == pytest.approx(5)
-    assert list(last(lambda x: x < [3, inf, 0], [-9.0] * 3, [9.0] * 3)) == pytest.approx([3, 512, 2.0**-9])
-
-
 # The command
 @pytest.mark.parametrize(
     "options",
@@ -229,17 +219,6 @@ def test_formats_show_the_same_points(options: tuple[str, ...]) -> None:
     text = cli("plot", *options).out
     assert text.startswith(document["title"])
     assert all(name in text for name in rows[0])
-
-
-def test_columns() -> None:
-    for options, columns in {
-        ("roofline", "--machine", "gtx-580"): "intensity,at,roofline,arch line,power,constant,memory,computation,"
-        "roofline under the limit",
-        ("greenup", "--machine", "gtx-580", "--intensity", "4"): "m,f for greenup,f for speedup",
-        ("balance", "--machine", "fermi-c2050"): "year,p*C0/beta in op/word,p*C0/beta in op/B,sqrt(Z/p),log2(Z/p)",
-    }.items():
-        head = cli("plot", "--kind", *options, "--format", "csv").out.splitlines()[0]
-        assert sorted(head.split(",")) == sorted(columns.split(","))
 
 
 @pytest.mark.parametrize(

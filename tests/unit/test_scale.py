@@ -171,7 +171,7 @@ def test_energy_of_matrix_products_at_fixed_memory_is_free_of_p() -> None:
     found = fixed("matmul::matmul_25d")
     assert (found.least, found.most) == (("n^2/P",), ("n^2/P^(2/3)",))
     assert found.growth == "M*n^3"
-    upper = {each.name: each.upper for each in found.terms}
+    upper = {each.name: each.text for each in found.terms}
     assert upper["computation"] == "n^3"
     assert upper["bandwidth"] == "n^3/sqrt(M)"
     assert not any(each.depends for each in found.terms if each.name in ("computation", "bandwidth", "memory"))
@@ -185,7 +185,7 @@ def test_energy_of_n_bodies_at_fixed_memory_is_free_of_p() -> None:
     found = fixed("nbody::nbody_replicated")
     assert (found.least, found.most) == (("n/P",), ("n/sqrt(P)",))
     assert found.growth == "M*n^2*f"
-    assert {each.name: each.upper for each in found.terms}["bandwidth"] == "n^2/M"
+    assert {each.name: each.text for each in found.terms}["bandwidth"] == "n^2/M"
     assert (found.beyond.term, found.beyond.lower) == ("bandwidth", "sqrt(P)*n")
 
 

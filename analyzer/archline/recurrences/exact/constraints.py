@@ -101,6 +101,8 @@ GOOD, FAIR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: at once, and after some more tries."""
 ROUNDED = 1 - 1e-9
 """How much of the largest factor one may seem to be, in floating point, that is as large."""
+AT_LEAVES = Fraction(3, 2)
+"""How many times farther off bounds may be at leaves of a fixed size, where the cost itself is shown."""
 
 MAX_PROOF = 20_000
 
@@ -237,6 +239,7 @@ class Context:
     ) -> None:
         self.function, self.upper, self.target = function, upper, target
         self.values = values
+        self._everywhere = everywhere
         inside: dict[Equation, Point] = {}
         for equation, point in samples.points(function, LARGE, 1):
             inside.setdefault(equation, point)
@@ -260,6 +263,8 @@ class Context:
         # Logarithms that others add are paid for by other terms; where no values are known, the plain ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[Seen] = []
+        self.near: list[tuple[Seen, Fraction]] = []
+        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
         self._sample()
 
     def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
@@ -286,11 +291,24 @@ class Context:
         return tuple(each for each in elements if all(self.writer.gain(s, each) is not None for s in self.steps))
 
     def _sample(self) -> None:
+        shares = {equation: self._share(equation) for equation in self.function.equations}
         for equation, point in samples.points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
+            self.near.append(((point, value), shares[equation]))
+        for place in samples.doubled(self.function):
+            if (value := self._value(place)) is not None:
+                self.near.append(((place, value), Fraction(1)))
+
+    def _share(self, equation: Equation) -> Fraction:
+        """How far off a bound may be where the equation applies, beside elsewhere."""
+        known = equation.facts.bounds
+        fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
+        # What is lost in one group of cases is lost again in those that call it.
+        apart = fixed and not (self._everywhere or equation.recursive or self.target < NEAR_ENOUGH)
+        return AT_LEAVES if apart else Fraction(1)
 
     @cached_property
     def directions(self) -> list[tuple[Seen, Seen]]:
@@ -350,21 +368,28 @@ class Context:
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
-    def watched(self) -> list[Seen]:
-        """Where bounds are compared with the function: the samples, then the far points."""
-        return [*self.weighed, *self.far]
+    def watched(self) -> list[tuple[Seen, Fraction]]:
+        """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
+        return [*self.near, *((each, Fraction(1)) for each in self.far)]
 
-    def bound(self, value: Poly, known: Sequence[Ratio]) -> ProvedBound:
-        """A proved bound with its factors; where the function is not known, steadiness is not required.
+    def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> ProvedBound:
+        """A proved bound with what is seen of it; where the function is not known, steadiness is not asked for.
 
-        `known`: its values at the points that are watched.
+        `known`: its values at what is watched.
         """
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
-        ratios = [self._ratio(each, real) for each, (_, real) in zip(known, self.watched, strict=True)]
-        near, far = ratios[: len(self.weighed)], ratios[len(self.weighed) :]
+        if known is None:
+            there = (self.writer.places.number(value, point) for (point, _), _ in self.watched)
+            known = [(each.numerator, each.denominator) for each in there]
+        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
+        near, far = ratios[: len(self.near)], ratios[len(self.near) :]
         steady = all(map(_steady, far[::2], far[1::2]))
-        return ProvedBound(value, _largest(near), _largest(far), steady, tuple(self.steps))
+        shared = [
+            (above * share.denominator, below * share.numerator)
+            for (above, below), (_, share) in zip(near, self.near, strict=True)
+        ]
+        return ProvedBound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
 
     @cached_property
     def very_far(self) -> list[Point]:

@@ -276,14 +276,15 @@ class Proposal:
 
 @record
 class Goal:
-    """mean.c is to be small, and far more so t where rows.c <= t for all rows: in lower bounds -1/factor."""
+    """mean.c is to be small, and far more so t where rows.c <= share*t for all rows and the share behind each."""
 
     mean: Array
     watched: Array
 
     def little_lost(self, before: Array, after: Array, most: float) -> bool:
         """Whether no factor is more than `most` times worse; those of lower bounds are below 0."""
-        old, new = self.watched @ before, self.watched @ after
+        factors = self.watched[self.watched[:, -1] > 0.0, :-1]
+        old, new = factors @ before, factors @ after
         return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
 
 
@@ -365,8 +366,8 @@ def _identities(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Mat
 
 
 def _watching(goal: Goal) -> Array:
-    """No factor above the variable behind the c, each row in a unit in which its largest entry is 1."""
-    rows = np.hstack([goal.watched, np.full((len(goal.watched), 1), -1.0)])
+    """No factor above its share of the variable behind the c, each row in a unit in which its largest entry is 1."""
+    rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -101,6 +102,33 @@ def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]
             yield place, point
         if all(count >= each for count in found):
             return
+
+
+@_once
+def doubled(function: SizeFunction) -> Iterator[Point]:
+    """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
+
+    One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
+    """
+    names = function.sizes
+    leaf = max((_leaf(function, name) for name in names), default=0)
+    if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
+        return
+    cases = _cases(_Shape(function))
+    for size in (2 * leaf - 1, 2 * leaf + 1):
+        for choice in product((True, False), repeat=len(names)):
+            ends = zip(names, choice, strict=True)
+            arguments = tuple(size if chosen else function.least.get(name, 1) for name, chosen in ends)
+            if any(choice) and _allowed(function, arguments):
+                # Some of the cases by themselves have none there.
+                with suppress(EvaluationError):
+                    yield cases.at(arguments)[1]
+
+
+def _leaf(function: SizeFunction, name: str) -> int:
+    """The greatest value of a size in cases without calls, 0 where there is none."""
+    known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
+    return 0 if None in known else max((each for each in known if each is not None), default=0)
 
 
 def _allowed(function: SizeFunction, arguments: Sequence[int]) -> bool:

@@ -9,9 +9,10 @@ floating point; short coefficients near the solution are then proved exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain, islice
 from operator import mul
 
@@ -20,7 +21,7 @@ import numpy as np
 from archline.algebra.effort import LazyList, OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.evaluate.vectors import Array
+from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.polynomial import Poly, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.expr.intervals import EvaluationError
@@ -29,6 +30,7 @@ from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves
 from archline.recurrences.exact.basis import BasisTerm, bases, distinct, families, logarithmic, shallow
 from archline.recurrences.exact.constraints import (
+    ALIKE,
     FAIR,
     FAR,
     GOOD,
@@ -51,6 +53,45 @@ from archline.recurrences.exact.handelman import (
 )
 from archline.recurrences.exact.transitions import Transition
 
+ROUNDED = 1 + 1e-6
+"""How much larger than it is a factor may be in floating point."""
+
+
+def best_proved(
+    short: Sequence[Coefficients],
+    largest: Array,
+    bound: Callable[[Coefficients], ProvedBound],
+    proved: Callable[[Coefficients], bool],
+    wanted: Callable[[ProvedBound], bool],
+    most: Fraction,
+) -> ProvedBound | None:
+    """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
+
+    The first ones that are near enough, `wanted` with a factor of `most` at most, are taken, unless shorter ones before
+    them make a better bound; where none are near enough, the best of all. Bounds and proofs are looked for once.
+    """
+    # By their place: coefficients take long to hash.
+    of, holds = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
+
+    def worse(index: int, other: ProvedBound) -> bool:
+        """Whether one is far worse than a bound, whatever else is seen of it."""
+        return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
+
+    every, near = range(len(short)), largest <= float(most) * ROUNDED
+    end = next((index for index in every if near[index] and wanted(of(index)) and holds(index)), None)
+    if end is not None:
+        last = of(end)
+        if not any(not worse(index, last) and not last.better(of(index)) and holds(index) for index in range(end)):
+            return last
+    best: ProvedBound | None = None
+    for index in every if end is None else range(end + 1):
+        if best is not None and worse(index, best):
+            continue
+        if of(index).better(best) and holds(index):
+            best = of(index)
+    return best
+
+
 ENOUGH = 4
 MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
@@ -60,6 +101,8 @@ MAX_EFFORT = 2_000_000
 SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR[1], FAR[0])
 """How a logarithm grows from far points to farther ones."""
+STEADY = 1.4
+"""How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
 ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
 LARGE, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
@@ -212,29 +255,54 @@ class Synthesis:
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
         there = self._context.writer.places.table(
-            [each.value for each in elements], [point for point, _ in self._context.watched]
+            [each.value for each in elements], [point for (point, _), _ in self._context.watched]
         )
         goal = self._goal(elements, there)
-        found = propose(parts, goal, signs, MAX_LEFT_OUT if products <= FEW else 0)
+        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
         if found is None:
             return None
         context = self._context
         near = self._near(elements, there, found)
-        enough = near * (ROOM if near <= LARGE else LITTLE_ROOM)
+        wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
-        best: ProvedBound | None = None
-        for coefficients in shortened(found.coefficients.tolist(), self._sign):
-            bound = self._bound(elements, there, coefficients)
-            if bound.better(best) and self._proved(known, elements, coefficients):
-                best = bound
-                if best.factor <= enough and (best.steady or not context.far):
-                    break
-        return best
+        short = tuple(shortened(found.coefficients.tolist(), self._sign))
+        return best_proved(
+            short,
+            self._largest(goal, short),
+            lambda coefficients: self._bound(elements, there, coefficients),
+            lambda coefficients: self._proved(known, elements, coefficients),
+            lambda bound: bound.factor <= wanted and (bound.steady or not context.far),
+            wanted,
+        )
+
+    def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
+        """The largest factor of the bound with each of several coefficients, in floating point."""
+        context = self._context
+        if not len(goal.watched):
+            return np.zeros(len(short))
+        numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
+        ones = np.array([1 / float(value + 1) for (_, value), _ in context.watched])[:, None]
+        shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
+        factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
+        largest: Array = (factors / np.array([float(share) for _, share in context.watched])[:, None]).max(axis=0)
+        return largest
 
     def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
         """The factor of what floating point proposes, measured as those of bounds are."""
         exact = tuple(rational(Fraction(each).limit_denominator(LONGEST)) for each in found.coefficients.tolist())
         return min(found.factor, self._seen(elements, there, exact).factor)
+
+    def _proposed(
+        self, parts: Sequence[ConeConstraint], there: There, wanted: tuple[Goal, Sequence[int]], most: int
+    ) -> Proposal | None:
+        """The best bound that is steady, where one is about near enough, else the best of all."""
+        goal, signs = wanted
+        if self._context.directions:
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
+            found = propose(parts, steady, signs, most)
+            if found is not None and found.factor <= NEAR_ENOUGH:
+                return found
+        return propose(parts, goal, signs, most)
 
     def _proved(
         self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients
@@ -294,13 +362,27 @@ class Synthesis:
     def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
         """The bound at the samples and at far points, each beside the function there."""
         context = self._context
-        rows = [self._factors(row, value) for row, (_, value) in zip(there, context.watched, strict=True)]
-        near, far = rows[: len(context.weighed)], rows[len(context.weighed) :]
-        mean = np.array(near).mean(axis=0) if near else np.zeros(len(elements))
+        rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]
+        near, far = rows[: len(context.near)], rows[len(context.near) :]
+        # Of a lower bound the entries are those of 1/factor.
+        shares = [float(share if context.upper else 1 / share) for _, share in context.watched]
+        watched = [[*each, share] for each, share in zip(rows, shares, strict=True)]
+        mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(each.inner is not None for each in elements):
             # At the factor that leaves allow, nothing else determines the coefficients of products of logarithms.
             mean = mean + LATE * np.array(far).mean(axis=0)
-        return Goal(mean, np.array(rows if context.values is not None else []))
+        return Goal(mean, np.array(watched if context.values is not None else []))
+
+    def _steadiness(self, there: There) -> Array:
+        """Rows that are at most 0 where the bound is no farther off at farther points than at far ones."""
+        context = self._context
+        far = [
+            np.array(self._factors(row, value))
+            for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
+        ]
+        pairs = zip(far[::2], far[1::2], strict=True)
+        ends = ((beyond, near) if context.upper else (-near, -beyond) for near, beyond in pairs)
+        return np.array([[*(more - less * STEADY), 0.0] for more, less in ends])
 
     def _factors(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
         above, below = self._sign * value.denominator, value.numerator + value.denominator

@@ -206,7 +206,16 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
         bound = rewritten(substituted(claim.bound, written), _without_vanishing)
         if bound == b.ZERO:
             continue
-        there = replace(cost, lower=cost.lower.substitute(value), upper=cost.upper.substitute(value), regimes=())
+        regimes = tuple(
+            replace(
+                each,
+                cases=tuple(with_fact(case, fact, asked.scope) for case in each.cases),
+                lower=each.lower.substitute(value),
+                upper=each.upper.substitute(value),
+            )
+            for each in cost.regimes
+        )
+        there = replace(cost, lower=cost.lower.substitute(value), upper=cost.upper.substitute(value), regimes=regimes)
         facts = tuple(substituted_fact(each, written) for each in asked.facts)
         cases = pieces(costs, there, (*facts, fact), with_fact(asked.known, fact, asked.scope))
         found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))

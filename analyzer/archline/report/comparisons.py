@@ -196,7 +196,9 @@ def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRel
         rows.append(((label,), (relation,), growth_phrase(first), growth_phrase(second)))
     proofs = [(name, each.proofs) for name, each in relations.items()] if certificates else []
     lines = (line for name, of in proofs for each in of for line in (f"{name}:", Inside(proof_text(each.certificate))))
-    return Section((_growth_title(found, pair),), (Table(("", "", *pair), tuple(rows)), Verbatim(tuple(lines))))
+    return Section(
+        (_growth_title(found, pair),), (Table(("metric", "relation", *pair), tuple(rows)), Verbatim(tuple(lines)))
+    )
 
 
 def as_latex(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:

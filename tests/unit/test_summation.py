@@ -196,3 +196,31 @@ def test_a_maximum_of_a_rounded_quotient_changes_at_its_own_point() -> None:
         for parts in range(1, 6):
             at_point = evaluate(found, {"n": size, "m": parts})
             assert at_point == sum(max(each, (size - each) // parts) for each in range(size))
+
+
+@pytest.mark.parametrize(
+    ("value", "lo", "hi"),
+    [
+        (a.isqrt_of(i) * i, ZERO, n), (a.isqrt_of(i + 2), ZERO, n), (a.isqrt_of(n - i), ZERO, n), (a.ceil_log2(i + 3) * i, ZERO, n), (a.ceil_log2(n - i), ZERO, n),
+        (a.exponential(2, i), ZERO, n), (a.exponential(3, i) * i**2, ZERO, n), (a.exponential(2, -i), ZERO, n), (a.exponential(2, n - i) * i, ZERO, n),
+        (a.exponential(2, i * 2 + 1) + a.exponential(2, i), ONE, n + 1), (a.floor_div(i, m), ZERO, n), (a.floor_div(i + 1, m) * i, ZERO, n), (a.floor_div(i, m) ** 2, ZERO, n),
+        (a.modulo(i, m), ZERO, n), (a.modulo(i, m) * i, ZERO, n), (a.floor_div(n - i, m), ZERO, n), (a.floor_div(i, Poly.constant(2)) * m, ZERO, n),
+        (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
+        (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
+        (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
+        # Conditions whose width or weight varies.
+        (a.floor_div(i + m, n) - a.floor_div(m, n), ZERO, n), ((a.floor_div(i + m, Poly.constant(5)) - a.floor_div(i + m - 2, Poly.constant(5))) * i, ZERO, n),
+        ((a.floor_div(i + n, m) - a.floor_div(i + n - 1, m)) * i, ZERO, n), (a.floor_div(i + n, m * 2) - a.floor_div(i + n - m, m * 2), ZERO, n + m),
+        # Of the last term alone, of the first, and of those on one side of m.
+        (part(i - n + 2), ZERO, n), (part(1 - i), ZERO, n), (part(i - m) * part(i - n + 2), ZERO, n), (part(m - i) * part(i - m + 2), ZERO, n),
+        (part(m - i) * part(1 - i), ZERO, n), (part(i - m) * part(m + 2 - i), ZERO, n),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_closed_forms_of_sums(value: Poly, lo: Poly, hi: Poly) -> None:
+    closed = sum_over(value, "i", lo, hi, FACTS)
+    assert "i" not in closed.names
+    for size in range(1, 14):
+        for step in (1, 2, 3, 5):
+            point = {"n": size, "m": step}
+            assert evaluate(closed, point) == brute(value, lo, hi, point, sum)  # type: ignore[arg-type]

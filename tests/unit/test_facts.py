@@ -222,3 +222,21 @@ def test_the_values_of_which_one_is_the_greatest() -> None:
         least = a.minimum(a.minimum(x, y - 3), z.scaled(3))
         assert evaluate(least, at) == min(evaluate(each, at) for each in a.options(least, False))
     assert a.options(value, False) == (value,)
+
+
+def test_sizes_that_are_divided_or_powers() -> None:
+    facts = Facts().with_symbol("m", (ONE,)).with_symbol("n", (ONE,)).with_quotient("n", m, 2)
+    count = Poly.symbol("n/m")
+    assert facts.rewritten("n") == m * count
+    assert facts.rewritten("m") == m
+    assert facts.nonnegative(count - 2)
+    assert not facts.nonnegative(count - 3)
+    assert facts.restore(count * m + count) == n + n * m**-1
+    # The exponents of n = 2^k, n = 4^k and n = 8^k have one name, and each its own value.
+    assert POWERS.restore(a.exponential(2, log) * 3 + log) == n * 3 + a.log2(n)
+    assert POWERS.restore(a.floor_div(a.exponential(2, log) + 1, m)) == a.floor_div(n + 1, m)
+    assert SQUARES.restore(a.exponential(2, log * 5)) == n**2 * a.sqrt(n)
+    assert SQUARES.restore(log) == a.log2(n) / 2
+    cubes = Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 3, 0)
+    assert cubes.restore(a.exponential(2, log * 6)) == n**2
+    assert cubes.restore(a.exponential(2, log)) == a.exponential(2, a.log2(n) / 3)

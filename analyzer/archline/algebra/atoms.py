@@ -442,13 +442,18 @@ def single_atom(value: Poly) -> Atom | None:
     return None
 
 
-LABELS: dict[str, Poly] = {}
-"""What the symbols stand for that facts put in place of quotients and logarithms of sizes."""
+SPELLED: dict[str, Poly] = {}
+"""What the names of symbols spell that facts put in place of quotients and logarithms of sizes, such as `n/b`.
+
+A name spells the same under all facts, whatever the symbol is known to be there: of n = 4^k the exponent k is called
+`log2(n)` too. What it is known to be is in the `quotients` of the facts.
+"""
 
 
-def labelled(name: str, value: Poly) -> Poly:
-    """A value that a symbol of this name stands for, where reports show it."""
-    return LABELS.setdefault(name, value)
+def spelled(name: str, value: Poly) -> str:
+    """The name of a symbol, with the value that it spells."""
+    SPELLED[name] = value
+    return name
 
 
 def symbol_of(value: Poly) -> str | None:

@@ -412,14 +412,16 @@ class Facts:
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
         """Know that `divisor` divides the size `name`: name becomes divisor*`name/divisor`, an integer >= least."""
-        label = f"{name}/{a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)}"
+        written = a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)
+        quotient = Poly({tuple(pairs): 1 / coefficient})
+        label = a.spelled(f"{name}/{written}", quotient)
         replaced = divisor.substitute(self.rewrites) * Poly.symbol(label)
         extended = self.with_symbol(label, (Poly.constant(least),))
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
-        quotients = {**self.quotients, label: a.labelled(label, Poly({tuple(pairs): 1 / coefficient}))}
+        quotients = {**self.quotients, label: quotient}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
     def with_whole(self, value: Poly, divisor: Poly) -> Facts:
@@ -427,7 +429,7 @@ class Facts:
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
         extended = self.with_symbol(quotient.key, (ONE, rational), (rational, value.substitute(self.rewrites)))
-        quotients = {**self.quotients, quotient.key: a.labelled(quotient.key, quotient)}
+        quotients = {**self.quotients, a.spelled(quotient.key, quotient): quotient}
         return extended._rewriting(self.rewrites, quotients, self.powers)
 
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
@@ -459,13 +461,13 @@ class Facts:
 
         What relates other sizes to the power then bounds those sizes: r <= 2^k is a bound of r.
         """
-        label = f"log2({name})"
+        logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
+        label = a.spelled(f"log2({name})", logarithm)
         exponent = Poly.symbol(label).scaled(every)
         replaced = a.exponential(2, exponent)
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
-        logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
-        quotients = {**self.quotients, label: a.labelled(label, logarithm / every)}
+        quotients = {**self.quotients, label: logarithm / every}
         powers = (*self.powers, Power(name, label, every))
         return extended._rewriting({**rewrites, name: replaced}, quotients, powers)
 

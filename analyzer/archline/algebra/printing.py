@@ -117,7 +117,7 @@ class _Writer:
             case Symbol(name=name):
                 if name.replace("_", "").isalnum():
                     return b.name(name)
-                return self.tree(a.LABELS[name]) if name in a.LABELS else b.name(f"({name})")
+                return self.tree(a.SPELLED[name]) if name in a.SPELLED else b.name(f"({name})")
             case a.PositivePart():
                 return b.call("max", b.ZERO, self.tree(atom.argument))
             case a.Floor():

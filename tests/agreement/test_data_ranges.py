@@ -30,7 +30,7 @@ algorithm dot(x: real[n], y: real[n]) -> real:
     return s
 
 """
-SEGMENTS = "p: offsets[n] into nz longest nr, x: inout real[nz]"
+SEGMENTS = "p: offsets[n] into nz longest nr, q: offsets[n] into nz longest nr, x: inout real[nz]"
 INDICES = "k: index[m] below n, x: inout real[n]"
 
 # Body, and which of flops, work, span are exact. All loops are over i, from 0.
@@ -45,6 +45,9 @@ OF_SEGMENTS = [
     ("for i in 0..n:\n    parallel for k in p[i]..p[i+1]:\n        x[k] += 1", "flops work"),
     ("for i in 0..n//2:\n    for k in p[2*i]..p[2*i + 1]:\n        x[k] += 1", ""),
     ("for i in 0..n//3:\n    for k in p[n - 3*i - 2]..p[n - 3*i - 1]:\n        x[k] += 1", ""),
+    # Of two arrays neither entry is known to be the larger one.
+    ("for i in 0..n:\n    for k in p[i]..q[i+1]:\n        x[k] += 1", ""),
+    ("for i in 0..n:\n    parallel for k in q[i+1]..p[i]:\n        x[k] += 1", ""),
     ("for i in 0..n:\n    x[p[i]..p[i+1]] = 2", "flops work span"),
     ("parallel for i in 0..n:\n    x[p[i]..p[i+1]] = 2", "flops work span"),
     ("for i in 0..n:\n    x[p[i]..p[i+1]] = x[p[i]..p[i+1]]", "flops work span"),

@@ -1,4 +1,4 @@
-"""The atoms beside symbols, each with the constructor that normalises it.
+"""The atoms other than symbols, each with the constructor that normalises it.
 
 Everything piecewise is built from `positive_part(e)` = max(0, e): max(a, b) = b + max(0, a - b), and for an integer e
 the indicator of e >= 0 is max(0, e + 1) - max(0, e). With max(0, -e) = max(0, e) - e and max(0, e)^2 = e*max(0, e) the

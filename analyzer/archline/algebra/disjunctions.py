@@ -48,7 +48,7 @@ class Knowledge:
 
     @property
     def impossible(self) -> bool:
-        """Whether the facts contradict each other, as far as that can be told."""
+        """Whether the facts contradict each other, as far as that can be decided."""
         return any(self.facts.nonnegative(-self.facts.simplify(value) - ONE) for value in self.nonnegative)
 
 
@@ -117,16 +117,16 @@ class Alternatives:
     least: bool
 
 
-def alternatives(value: Poly, wanted: type[Atom]) -> Poly | Alternatives:
-    """A maximum or minimum taken apart, as far as it holds an atom of the wanted kind."""
+def alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
+    """A maximum or minimum taken apart, as far as it holds an atom of a kind."""
     for atom in sorted(value.atoms(), key=lambda each: -len(each.key)):
-        if isinstance(atom, a.PositivePart) and any(isinstance(each, wanted) for each in atom.argument.atoms_within()):
+        if isinstance(atom, a.PositivePart) and any(isinstance(each, kind) for each in atom.argument.atoms_within()):
             parts = value.coefficients(atom)
             if set(parts) - {0, 1} or not parts[1].is_constant:
                 continue
             # c*max(0, e) with c = -1 makes the smaller of two; with another factor it still lies between its ends.
             ends = (_replaced(value, atom, ZERO), _replaced(value, atom, atom.argument))
-            return Alternatives(tuple(alternatives(each, wanted) for each in ends), parts[1].constant_term < 0)
+            return Alternatives(tuple(alternatives(each, kind) for each in ends), parts[1].constant_term < 0)
     return value
 
 

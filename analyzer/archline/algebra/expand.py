@@ -87,9 +87,9 @@ def _at_powers(value: Poly, facts: Facts) -> Poly | None:
         level = a.single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None
         if isinstance(level, a.CeilLog2):
             size, half = level.argument - 1, value.coefficients(power).get(1, ZERO)
-            wanted = half.is_constant and half.constant_term * 2 >= least
-            wanted = wanted and value == half * (Poly.of_atom(power) - size.scaled(2)) + least
-            if wanted and facts.integral(size) and facts.positive(size):
+            fits = half.is_constant and half.constant_term * 2 >= least
+            fits = fits and value == half * (Poly.of_atom(power) - size.scaled(2)) + least
+            if fits and facts.integral(size) and facts.positive(size):
                 return (Poly.of_atom(level) - a.ceil_log2(size)).scaled(least)
     return None
 

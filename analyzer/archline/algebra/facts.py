@@ -211,7 +211,7 @@ class Facts:
         return known
 
     def at_once(self, value: Poly) -> bool | None:
-        """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not told."""
+        """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not decided."""
         terms = value.terms
         rest = terms.get(ONE_MONOMIAL, NOTHING)
         if len(terms) != (2 if rest else 1):
@@ -222,7 +222,7 @@ class Facts:
         return None
 
     def _between_numbers(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
-        """Whether the numbers that bound a symbol tell factor*symbol + rest >= 0; None where other bounds may."""
+        """Whether the numbers that bound a symbol imply factor*symbol + rest >= 0; None where other bounds may."""
         bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
         end = bounds.numbers[falls]
         if end is not None and (factor * end + rest).p >= 0:

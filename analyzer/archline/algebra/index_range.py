@@ -1,4 +1,4 @@
-"""Two indices that begin and end a range: what depends on their distance alone is told and compared in terms of it."""
+"""Two indices that begin and end a range: what depends on their distance alone is written in terms of it."""
 
 from __future__ import annotations
 

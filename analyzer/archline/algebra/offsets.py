@@ -10,7 +10,7 @@ from archline.records import record, replace
 class Segments:
     """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: no such promise).
 
-    `attained` tells that `longest` is the largest gap itself, not only a bound on it.
+    `attained` says that `longest` is the largest gap itself, not only a bound on it.
     """
 
     array: str

@@ -38,7 +38,7 @@ class _OneOfEach(type):
 
 
 class Atom(metaclass=_OneOfEach):
-    """An indivisible factor. `key` tells all of it and orders it; `parts` are the polynomials it is made of."""
+    """An indivisible factor. `key` identifies it and orders it; `parts` are the polynomials it is made of."""
 
     __slots__ = ("__weakref__", "_names", "key", "parts")
     divides = False
@@ -364,7 +364,7 @@ class Poly:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            # Coefficients hash slowly; their sum tells most polynomials of the same monomials apart.
+            # Coefficients hash slowly; their sum distinguishes most polynomials of the same monomials.
             self._hash = hash((frozenset(self.terms), sum(self.terms.values(), NOTHING).p))
         return self._hash
 

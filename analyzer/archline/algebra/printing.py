@@ -254,7 +254,7 @@ def _length(value: Poly) -> tuple[int, int]:
 def _forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
-            # As it is too, as it stands beside the same floors: min(floor(n/k), floor(m/k)) + 1.
+            # As it is too, as it stands next to the same floors: min(floor(n/k), floor(m/k)) + 1.
             arguments = dict.fromkeys((shortened(atom.argument), atom.argument))
             return [form for argument in arguments for form in _of_positive_part(argument)]
         case a.Floor():

@@ -310,7 +310,7 @@ LOG_2 = enclosed("log(2)", arb.const_log2, b.call("log", b.number(2)))
 
 
 def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
-    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where they do not tell."""
+    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where none decides."""
     for precision in PRECISIONS[:1] if quick else PRECISIONS:
         with ctx.workprec(precision):
             ball = enclose()

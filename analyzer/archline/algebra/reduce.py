@@ -132,7 +132,7 @@ class _Cases:
     def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
         """The shortest form that is found; nothing is split in a way that was in vain before.
 
-        Nor is an atom split inside a case that tells nothing of it: outside it is as good.
+        Nor is an atom split inside a case that says nothing of it: outside it is as good.
         """
         equal = {name: end for name in value.names for end in _only(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
@@ -150,7 +150,7 @@ class _Cases:
     def _splits(
         self, value: Poly, facts: Facts, vain: _Vain
     ) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
-        """Ways to take the value apart, each with what tells it from others, those that resolve most first."""
+        """Ways to take the value apart, each with what distinguishes it from others, those that resolve most first."""
         atoms = sorted(set(_innermost(value)) - vain, key=lambda atom: atom.key)
         for name in sorted(value.names):
             few = _values(facts.bounds.get(name))

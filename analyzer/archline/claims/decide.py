@@ -78,11 +78,11 @@ def decide(
         for claim, verdict in zip(written, found, strict=True)
     ]
     found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
-    found = [replace(each, reason=_told(each.reason)) if each.outcome == "unknown" else each for each in found]
+    found = [replace(each, reason=_full_reason(each.reason)) if each.outcome == "unknown" else each for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, ensures, strict=True))
 
 
-def _told(reason: str) -> str:
+def _full_reason(reason: str) -> str:
     """Why a claim is not decided; where the time was up, more of it may."""
     return blamed(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 

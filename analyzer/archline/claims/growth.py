@@ -95,7 +95,7 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
 
 
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
-    """What bounds of sizes a case tells, as facts."""
+    """What bounds of sizes a case gives, as facts."""
     if facts_of_case not in case.found:
         # All metrics ask about the same cases.
         case.found[facts_of_case] = _known(case)

@@ -189,7 +189,7 @@ def _by_signs(
         return
     way = min(ways, key=lambda each: sum(len(set(_innermost(part))) for _, _, part in each))
     if not way:
-        # Nothing is learnt of its sign.
+        # Its sign stays unknown.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
     for sign, known, part in way:
         yield from _by_signs(part, known, (*conditions, sign), linear, strip)

@@ -314,7 +314,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
                 return False
             if where_logarithms_vanish(asked) is not None:
                 return False
-            # A recurrence tells the growth of large sizes, whose least ones are base cases.
+            # A recurrence gives the growth of large sizes, whose least ones are base cases.
             bounded = cost.recursion is not None and cost.lower is not None and cost.upper is not None
             return not bounded or by_growth_of_bounds(asked).outcome != "fails"
         return True

@@ -107,7 +107,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _below(costs, value, value, facts)
-    # A maximum is at least the mean of what it is the larger of, which tells of both.
+    # A maximum is at least the mean of what it is the larger of, which is a bound by both.
     plain = uncapped(value, facts, upper=False)
     first = [] if plain == value else [plain]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):

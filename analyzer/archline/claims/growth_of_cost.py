@@ -143,7 +143,7 @@ def _unguarded(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
-    """The accesses beside io with guards, which bounds of io count as if they held."""
+    """The accesses in place of io with guards, which bounds of io count as if they held."""
     guards = cost.alternatives and any(isinstance(each, s.If) for each in s.nodes(algorithm.body))
     return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
 
@@ -165,7 +165,7 @@ def _has_maximum(monomial: Monomial) -> bool:
 
 
 def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """The growth with what the recurrence tells, where that is sharper than what the bounds do."""
+    """The growth with what the recurrence says, where that is sharper than what the bounds do."""
     facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
@@ -191,7 +191,7 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
 
 
 def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
-    """What the recurrence of a cost tells of its growth; None where there is no recurrence, or none that ends.
+    """What the recurrence of a cost says of its growth; None where there is no recurrence, or none that ends.
 
     It is in the length of a range where the recurrence is.
     """
@@ -481,7 +481,7 @@ def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
 
 
 def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
-    """Bounds without sizes that are cut off at numbers, as far as the first case tells."""
+    """Bounds without sizes that are cut off at numbers, as far as the first case decides."""
     if lower == upper or not cases:
         return lower, upper
     return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)

@@ -22,7 +22,7 @@ MAX_EFFORT = 200_000
 
 @record
 class BySolving:
-    """What a cost is O of and Omega of, each None where it is not known; `reason` tells why O is not.
+    """What a cost is O of and Omega of, each None where it is not known; `reason` says why O is not.
 
     The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0. Without a `size` it
     holds at all. `pieces` say both where conditions hold of which one always does, if they differ.

@@ -90,14 +90,14 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
         known = scope.facts
         search = _Search(costs, cost, scope, facts, least(costs, cost, known), _factors(cost.orderless, sizes))
         regimes = tuple(search.regimes())
-        floors = tuple(_told(costs, cost.orderless, sizes, facts, known))
+        floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, known))
     except ArchlineError:
         # The diagnostic speaks of the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
     return Attained(tuple(map(format_fact, under)), regimes, floors)
 
 
-def _told(
+def _terms_below(
     costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[str]:
     """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
@@ -142,7 +142,7 @@ class _Search:
             yield self._regime(each.when, each.upper, each.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
-        """Those of large caches first, as trials are few; a regime that is no nearer than one before is not told."""
+        """Those of large caches first, as trials are few; a regime that is no tighter than one before is left out."""
         found = []
         for each in (each for each in reversed(self.cost.alternatives) if each.shown):
             when = "" if each.when == "Z >= L" else each.when

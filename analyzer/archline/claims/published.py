@@ -1,4 +1,4 @@
-"""Published lower bounds on io beside ours: `bounds/published.json` has them by kernels, and whose kernels are whose.
+"""Published lower bounds on io next to ours: `bounds/published.json` has them by kernels, and whose kernels are whose.
 
 They are leading terms, for lines of one word (L = 1) and a fast memory of S words. Every expression of the file is read
 by the language's own parser.
@@ -113,7 +113,7 @@ class _Ours:
         return _Ours(cost, sizes, _of_words(whole), _of_words(touched), facts)
 
     def relation(self, theirs: s.Expr) -> str:
-        """How theirs grows beside ours.
+        """How theirs grows relative to ours.
 
         Theirs leaves lower-order terms out: ours is compared with theirs and the compulsory misses.
         """

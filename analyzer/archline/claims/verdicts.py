@@ -43,7 +43,7 @@ class Verdict:
 
 @record(eq=False)
 class Question:
-    """Whether a claim on a cost of an algorithm holds; the scope tells what is known of its sizes."""
+    """Whether a claim on a cost of an algorithm holds; the scope says what is known of its sizes."""
 
     claim: s.Ensures
     algorithm: s.Algorithm
@@ -71,7 +71,7 @@ class Question:
         return points(self.algorithm, self.scope, self.costs, self.claim, branches=branches)
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
-        """Whether some run may end at a point, which then tells against a claim."""
+        """Whether some run may end at a point, which then refutes a claim."""
         return refusal(self.scope.module, self.algorithm, point) is None
 
     def verdict(

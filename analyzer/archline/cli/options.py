@@ -320,7 +320,7 @@ def standard_input() -> Source:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write beside a file, then take its place, so that no moment leaves it lost or half written.
+    """Write next to a file, then take its place, so that no moment leaves it lost or half written.
 
     Raises ArchlineError (AL413).
     """

@@ -303,8 +303,8 @@ class ClaimOfCosts:
         setting, metric = self.of_amounts[cost.id]
         names = {*setting.own, *MACHINE_SYMBOLS}
         when = tuple(each for each in facts if s.names(each) <= names)
-        needed, telling = (growth.lower, growth.upper) if side == "O" else (growth.upper, growth.lower)
-        for bound, outcome in ((needed, "holds"), (telling, "fails")):
+        needed, facing = (growth.lower, growth.upper) if side == "O" else (growth.upper, growth.lower)
+        for bound, outcome in ((needed, "holds"), (facing, "fails")):
             if bound is not None and not setting.sizes and s.names(bound) <= names:
                 ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
                 costs = setting.subject.report.including(metric).costs

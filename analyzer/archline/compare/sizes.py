@@ -35,7 +35,7 @@ Point = Mapping[str, int]
 class SizedCost:
     """A cost of an algorithm, `text` as it is written; `sizes` gives some names of the cost by other sizes.
 
-    `has_runs` tells whether a run may end where the names of the cost have values.
+    `has_runs` says whether a run may end where the names of the cost have values.
     """
 
     text: str

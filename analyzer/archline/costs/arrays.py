@@ -66,7 +66,7 @@ def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDA
     try:
         return upper_at(cost, points, length).reshape(shape)
     except NoBoundError as problem:
-        raise error(rules.NO_VALUE, f"{problem}: {_told(points, problem.place)}") from None
+        raise error(rules.NO_VALUE, f"{problem}: {_point_text(points, problem.place)}") from None
 
 
 def _integers(value: Any) -> Any:
@@ -95,12 +95,12 @@ def _check_facts(points: Mapping[str, NDArray[Any]], length: int, where: Iterabl
     found = broken(where, points, length)
     if found is not None:
         fact, place = found
-        raise error(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold: {_told(points, place)}")
+        raise error(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold: {_point_text(points, place)}")
     if "Z" in points and "L" in points:
         low = points["Z"] < points["L"]
         if low.any():
-            raise error(rules.NO_VALUE, f"Z holds no line of L words: {_told(points, int(np.argmax(low)))}")
+            raise error(rules.NO_VALUE, f"Z holds no line of L words: {_point_text(points, int(np.argmax(low)))}")
 
 
-def _told(points: Mapping[str, NDArray[Any]], place: int) -> str:
+def _point_text(points: Mapping[str, NDArray[Any]], place: int) -> str:
     return "at " + point_text({name: int(values[place]) for name, values in points.items()})

@@ -57,7 +57,7 @@ class DerivedCosts:
     ) -> None:
         """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion.
 
-        `needed` is what runs need and is not proved; `stopped` tells what stops all runs at sizes; `executed` is the
+        `needed` is what runs need and is not proved; `stopped` says what stops all runs at sizes; `executed` is the
         algorithm under the facts of all calls, the same as `module` and `node` where there are no others.
         """
         self.module = module
@@ -253,7 +253,7 @@ class DerivedCosts:
 
     @cached_property
     def published(self) -> Published | None:
-        """Published lower bounds on io beside ours, for algorithms of the library that are kernels of PolyBench."""
+        """Published lower bounds on io next to ours, for algorithms of the library that are kernels of PolyBench."""
         return published(self.module, self.node, self.costs, self.costs["io"])
 
     @property

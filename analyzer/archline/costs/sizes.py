@@ -59,8 +59,8 @@ class SizeNames:
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(cost_symbols(module.externs.values()))
         held = set(free)
-        wanted = [name for name in (*signature.indices, *amounts) if name in held]
-        return SizeNames(sizes, signature.indices, amounts, (*sizes, *wanted))
+        others = [name for name in (*signature.indices, *amounts) if name in held]
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *others))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -179,10 +179,10 @@ def checked_point(
             point[name] = value if name in names.amounts else int(value)
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     point |= {name: value for name, value in given_by_facts(where, whole).items() if name in names.all}
-    wanted = names.needed if needed is None else tuple(needed)
-    missing = [name for name in wanted if name not in given and name not in point]
+    asked = names.needed if needed is None else tuple(needed)
+    missing = [name for name in asked if name not in given and name not in point]
     if missing:
-        problems.extend(_missing(missing, wanted, tuple(where), point, option))
+        problems.extend(_missing(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
         problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
     if not problems:
@@ -228,7 +228,7 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
 
 
 def _missing(
-    missing: Sequence[str], wanted: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
+    missing: Sequence[str], asked: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
     """Sizes that have no value: that are not given, or that facts give by others, but not as integers there."""
     follow = _that_follow(where, missing)
@@ -236,7 +236,7 @@ def _missing(
     behind = sorted(s.names(values) - {*point, *missing})
     left = [*(name for name in missing if name not in follow), *behind]
     if left:
-        names = dict.fromkeys((*wanted, *behind))
+        names = dict.fromkeys((*asked, *behind))
         hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in follow)
         yield Diagnostic(rules.MISSING_SIZE, _those("no value is given for", left), hint=hint)
         return

@@ -136,7 +136,7 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
     left, reached = WORK, most
     replicated: Point | None = None
     ran = False
-    # Failures and refusals on one processor tell less than others.
+    # Failures and refusals on one processor say less than others.
     alone: Diagnostic | None = None
     refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
@@ -174,7 +174,7 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
 
 
 def _first(
-    runs: Iterable[Diagnostic | Ran | Refusal | None], wanted: int
+    runs: Iterable[Diagnostic | Ran | Refusal | None], most: int
 ) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
     """The first of so many that failed, or else that ran; and the first reason why one was refused."""
     refused: Diagnostic | None = None
@@ -186,7 +186,7 @@ def _first(
             return each, refused
         elif each is not None:
             ran.append(each)
-            if len(ran) == wanted:
+            if len(ran) == most:
                 break
     return ran[0] if ran else None, refused
 

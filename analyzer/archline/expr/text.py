@@ -40,7 +40,7 @@ def summand(expr: s.Expr) -> str:
 
 
 def bound(expr: s.Expr) -> str:
-    """An expression beside `..` or `downto`, where sums are tight: `h+1..n`."""
+    """An expression next to `..` or `downto`, where sums are tight: `h+1..n`."""
     return _expression(expr, 0, tight=True)
 
 

@@ -218,7 +218,7 @@ class _Exact:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
                 levels := _levels(self._checked(expr.left, left), self.value(inner))
             ) is not None:
-                # (b^k)^(e/log2(b)) is 2^(k*e), which no enclosure tells from a number beside it.
+                # (b^k)^(e/log2(b)) is 2^(k*e), which no enclosure distinguishes from a number next to it.
                 return self._applied("^", 2, levels * Fraction(self._rational(above)), expr)
             case _:
                 return self._applied(op, self._checked(expr.left, left), self._checked(expr.right, right), expr)

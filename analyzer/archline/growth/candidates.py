@@ -157,7 +157,7 @@ class _Reader:
         return single(as_factor(b.call("min", *(each.expr for each in found))))
 
     def _logarithm(self, argument: Poly) -> Shape:
-        # Logarithms are read as log2(2 + w): a constant beside w adds nothing.
+        # Logarithms are read as log2(2 + w): a constant added to w adds nothing.
         inner = [each for each in self.terms(argument) if each.powers]
         if not inner:
             return ONE

@@ -214,7 +214,7 @@ class Curve:
 
 
 def along(expr: s.Expr, curve: Curve) -> Value:
-    """The expression's value along the curve. OutOfReachError where leading terms do not tell."""
+    """The expression's value along the curve. OutOfReachError where leading terms do not decide."""
     value = e.constant(expr)
     if value is not None:
         return constant(value)

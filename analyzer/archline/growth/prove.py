@@ -155,7 +155,7 @@ class Search:
         return Cases(document, found) if len(found) == len(cases) else None
 
     def _splits(self, answer: Direction, rows: Rows, depth: int) -> Iterator[_Split]:
-        """Cases that the direction does not fall into as a whole, the most telling first."""
+        """Cases that the direction does not fall into as a whole, the most informative first."""
         values = answer.values
         for atom in rows.open_logs:
             assert atom.argument is not None

@@ -49,9 +49,9 @@ class SeparatingPoint:
         """The values of both forms, or of the sides of each relation and whether it holds."""
         said: list[str] = []
         for name, each in self.relations:
-            left, right = told_apart((each.left, each.right), self.at)
+            left, right = distinguished((each.left, each.right), self.at)
             said.append(f"{name} {left} {each.op} {right} {'holds' if holds(each, self.at) else 'fails'}".strip())
-        printed, derived = told_apart((self.printed, self.derived), self.at)
+        printed, derived = distinguished((self.printed, self.derived), self.at)
         return ", ".join(said) or f"printed {printed}, derived {derived}"
 
     @property
@@ -82,7 +82,7 @@ def short(value: Fraction, digits: int = 4) -> str:
     return str(value.numerator) if value.denominator == 1 and abs(value) < 10**6 else f"{float(value):.{digits}g}"
 
 
-def told_apart(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
+def distinguished(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
     """The values of forms, in so many digits that those which differ are seen to."""
     found = [forms.value_at(each, at) for each in exprs]
     middles = [each.middle for each in found if each is not None]

@@ -130,7 +130,7 @@ def vanishes(value: Any) -> bool:
         polynomial = sympy.Poly(sympy.expand(top.xreplace(powers) * letter**below), letter)
         top = sympy.expand(polynomial.rem(sympy.Poly(letter**step - root.base, letter)).as_expr())
         if letter in top.free_symbols:
-            # A root that is no form itself: all that stands beside its powers would have to vanish.
+            # A root that is no form itself: all that stands next to its powers would have to vanish.
             return all(vanishes(each) for each in sympy.Poly(top, letter).all_coeffs())
     return bool(top == 0)
 

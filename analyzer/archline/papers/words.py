@@ -33,8 +33,8 @@ from archline.papers.findings import (
     UNDECIDED,
     RowVerdict,
     SeparatingPoint,
+    distinguished,
     holds,
-    told_apart,
 )
 from archline.papers.rows import PrintedRow
 from archline.records import replace
@@ -87,7 +87,7 @@ def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
     )
     right = None if None in verdicts else "every" if not failing else "some" if holding else "no"
     steps = [
-        f"{case or 'the run'}: {format_fact(relation)} is {held}: {' against '.join(told_apart(sides, at))}"
+        f"{case or 'the run'}: {format_fact(relation)} is {held}: {' against '.join(distinguished(sides, at))}"
         for (case, at), held in zip(cases, verdicts, strict=True)
     ]
     return _decided(row, relation, right, holding, failing, steps)

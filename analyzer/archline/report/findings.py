@@ -233,7 +233,7 @@ def tally(found: Iterable[Contract]) -> str:
 
 
 MAX_DERIVED = 180
-"""Characters of a bound that are shown beside a claim; of longer ones the first terms, those of the highest degree."""
+"""Characters of a bound that are shown next to a claim; of longer ones the first terms, those of the highest degree."""
 AT_MOST = ", at most "
 
 

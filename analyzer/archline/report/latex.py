@@ -80,7 +80,7 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
             simple = isinstance(left, s.Name | s.Integer)
             return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
         case s.Binary(op="%", left=left, right=right):
-            # Brackets say how far it reaches, wherever something stands beside it.
+            # Brackets say how far it reaches, wherever something stands next to it.
             return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _WHOLE
         case s.Binary(op=op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM

@@ -6,5 +6,5 @@ failures: dict[str, None] = {}
 
 def blamed(reason: str) -> str:
     """Why something is unknown, with how the solver failed, if it did."""
-    told = "; ".join(each for each in failures if each not in reason)
-    return f"{reason}; {told}" if told else reason
+    others = "; ".join(each for each in failures if each not in reason)
+    return f"{reason}; {others}" if others else reason

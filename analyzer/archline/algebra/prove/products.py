@@ -149,18 +149,18 @@ def _add(terms: Packed, code: int, number: int | fmpq) -> None:
 class Groups:
     """Groups of atoms that facts connect, as bits of their places, for terms with one factor of each group at most.
 
-    What is linear in every group by itself needs only products that are so too: between ends of intervals they tell
-    all, and beside maxima hardly less. Where a wanted term has two factors of a group there are no groups.
+    What is linear in every group by itself needs only products that are so too: between ends of intervals they prove
+    all, and with maxima hardly less. Where a term in question has two factors of a group there are no groups.
     """
 
-    def __init__(self, packing: Packing, facts: Sequence[Packed], wanted: Collection[int]) -> None:
+    def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:
         self._groups: list[int] = []
         for fact in facts:
             atoms = packing.atoms(fact)
             apart = [each for each in self._groups if not each & atoms]
             self._groups = [*apart, self.of(atoms) | atoms]
         self._crowded = _Kept(self._is_crowded)
-        if not wanted or self.crowded(wanted):
+        if not terms or self.crowded(terms):
             self._groups = []
 
     def of(self, atoms: int) -> int:
@@ -195,17 +195,15 @@ class Shape:
 
 
 class Products:
-    """Products of facts, 1 among them, up to a degree: of many those with the fewest terms beside the wanted.
+    """Products of facts, 1 among them, up to a degree: of many those with the fewest other terms.
 
     `limit`: of how many. Raises OverflowError for powers beyond any degree that is asked for.
     """
 
-    def __init__(
-        self, facts: Sequence[Poly], degree: int, wanted: Iterable[Monomial], shape: Shape, limit: int
-    ) -> None:
+    def __init__(self, facts: Sequence[Poly], degree: int, terms: Iterable[Monomial], shape: Shape, limit: int) -> None:
         self._packing = packing = Packing()
         packed = [packing.packed(each) for each in facts]
-        codes = {packing.code(monomial) for monomial in wanted if _small(monomial)}
+        codes = {packing.code(monomial) for monomial in terms if _small(monomial)}
         groups = Groups(packing, packed, codes)
         found = _distinct(_products(packing, groups, packed, degree, shape))
         ranked = sorted(found, key=lambda terms: len(terms.keys() - codes))

@@ -65,7 +65,7 @@ class _Value:
 
 
 def values_at(problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
-    """The objective at points, or what it is at least, and a row for each constraint that tells where it may hold."""
+    """The objective at points, or what it is at least, and a row for each constraint that says where it may hold."""
     objective, sides = problem.necessary(sharp)
     formulas = {"objective": objective}
     for index, (left, right) in enumerate(sides):

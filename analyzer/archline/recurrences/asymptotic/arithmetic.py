@@ -26,7 +26,7 @@ def exact_root(value: fmpq, degree: int) -> fmpq | None:
 
 
 class Arithmetic:
-    """Operations beside + - * and comparisons, which the numbers have themselves: on rationals, others in subclasses.
+    """Operations other than + - * and comparisons, which numbers have themselves: on rationals; subclasses have others.
 
     What is irrational has no value among rationals.
     """

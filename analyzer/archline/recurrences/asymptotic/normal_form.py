@@ -190,7 +190,7 @@ class Argument:
 
     @property
     def is_split(self) -> bool:
-        """Whether it is a part of n, perhaps with a constant beside it."""
+        """Whether it is a part of n, perhaps with a constant added."""
         return self.root == 1 and self.ratio != 1
 
 

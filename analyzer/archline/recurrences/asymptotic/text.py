@@ -150,7 +150,7 @@ def _bottom(size: str, found: Grown) -> str:
 
 
 def _amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
-    """The terms beside the calls, each kind once."""
+    """The terms other than the calls, each kind once."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
 

@@ -67,7 +67,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
 def by_matrix(system: Mapping[str, Branches], bases: Bases, stated: Sequence[str]) -> Found:
     """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
 
-    All lead to each other, so that they grow alike, and an amount beside the calls of one counts for all.
+    All lead to each other, so that they grow alike, and an amount besides the calls of one counts for all.
     """
     rows, share = matrix_of(system)
     if bases.threshold <= 0:
@@ -269,7 +269,7 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
     found = highest(inside, parts, growing)
     if found.terms[0].power.sign() < 0:
         raise OutOfReachError("the function vanishes as the size grows")
-    # What is left of the growth in 2^(n/g) beside its power: terms in n, or in symbols alone.
+    # What is left of the growth in 2^(n/g) besides its power: terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[1:]) for term in found.terms)
     closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
     known = Found("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)

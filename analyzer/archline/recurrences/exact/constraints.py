@@ -264,7 +264,7 @@ class Context:
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[Seen] = []
         self.near: list[tuple[Seen, Fraction]] = []
-        """Where bounds are to be near, and how far off they may be there beside elsewhere."""
+        """Where bounds are to be near, and how far off they may be there relative to elsewhere."""
         self._sample()
 
     def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
@@ -303,7 +303,7 @@ class Context:
                 self.near.append(((place, value), Fraction(1)))
 
     def _share(self, equation: Equation) -> Fraction:
-        """How far off a bound may be where the equation applies, beside elsewhere."""
+        """How far off a bound may be where the equation applies, relative to elsewhere."""
         known = equation.facts.bounds
         fixed = all(name in known and known[name].most is not None for name in self.function.parameters)
         # What is lost in one group of cases is lost again in those that call it.
@@ -369,7 +369,7 @@ class Context:
 
     @cached_property
     def watched(self) -> list[tuple[Seen, Fraction]]:
-        """Where bounds are seen, near points and then far ones, and how far off they may be there beside elsewhere."""
+        """Where bounds are seen, near points, then far ones, and how far off they may be relative to elsewhere."""
         return [*self.near, *((each, Fraction(1)) for each in self.far)]
 
     def bound(self, value: Poly, known: Sequence[Ratio] | None = None) -> ProvedBound:

@@ -43,7 +43,7 @@ MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
 """What a max(0, ...) is tried to be at most."""
 BELOW = tuple(Poly.constant(each) for each in range(16))
-"""What is tried to be enough beside e for max(0, e)."""
+"""What is tried to be enough in addition to e for max(0, e)."""
 MAX_PRODUCTS = 2_000
 NEAR = 1e-7
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
@@ -51,7 +51,7 @@ NEGLIGIBLE = 1e-4
 LITTLE, MORE = 1.1, 1.25
 """How much larger a factor may get for fewer terms, and for fewer that are taken off: of those less is proved."""
 MEAN = 0.1
-"""How much the mean of the factors counts beside the largest one."""
+"""How much the mean of the factors counts relative to the largest one."""
 
 
 @record

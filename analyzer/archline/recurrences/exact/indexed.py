@@ -287,7 +287,7 @@ class InductiveSearch:
         return positive_part(bound) if below else bound
 
     def size(self, bound: Poly) -> Fraction:
-        """How large a bound is beside the function, at the samples."""
+        """How large a bound is relative to the function, at the samples."""
         return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
 
 

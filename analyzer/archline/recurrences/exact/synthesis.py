@@ -62,13 +62,13 @@ def best_proved(
     largest: Array,
     bound: Callable[[Coefficients], ProvedBound],
     proved: Callable[[Coefficients], bool],
-    wanted: Callable[[ProvedBound], bool],
+    accepted: Callable[[ProvedBound], bool],
     most: Fraction,
 ) -> ProvedBound | None:
     """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
 
-    The first ones that are near enough, `wanted` with a factor of `most` at most, are taken, unless shorter ones before
-    them make a better bound; where none are near enough, the best of all. Bounds and proofs are looked for once.
+    The first ones that are near enough, `accepted` with a factor of `most` at most, are taken, unless shorter ones
+    before them make a better bound; where none are near enough, the best of all. Bounds and proofs are looked for once.
     """
     # By their place: coefficients take long to hash.
     of, holds = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
@@ -78,7 +78,7 @@ def best_proved(
         return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
 
     every, near = range(len(short)), largest <= float(most) * ROUNDED
-    end = next((index for index in every if near[index] and wanted(of(index)) and holds(index)), None)
+    end = next((index for index in every if near[index] and accepted(of(index)) and holds(index)), None)
     if end is not None:
         last = of(end)
         if not any(not worse(index, last) and not last.better(of(index)) and holds(index) for index in range(end)):
@@ -111,7 +111,7 @@ MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = ProductCone((), 0)
 LATE = 10
-"""How much far points count beside near ones for products of logarithms, which show late."""
+"""How much far points count relative to near ones for products of logarithms, which show late."""
 LONGEST = 1_000_000
 """The largest denominator of what shorter coefficients are compared with."""
 
@@ -171,7 +171,7 @@ class Synthesis:
         yield from ((each, SIMILAR) for each in self._special())
         yield from ((each, ROUGHLY) for each in bent(context.function, context.steps))
         several = [] if context.values is None else list(limited(context.function, context.steps))
-        # Products of logarithms show late beside what is added to them, and levels above leaves grow faster.
+        # Products of logarithms show late next to what is added to them, and levels above leaves grow faster.
         for elements in several:
             yield elements, ROUGHLY
             yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
@@ -263,7 +263,7 @@ class Synthesis:
             return None
         context = self._context
         near = self._near(elements, there, found)
-        wanted = near * (ROOM if near <= LARGE else LITTLE_ROOM)
+        target = near * (ROOM if near <= LARGE else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
         short = tuple(shortened(found.coefficients.tolist(), self._sign))
         return best_proved(
@@ -271,8 +271,8 @@ class Synthesis:
             self._largest(goal, short),
             lambda coefficients: self._bound(elements, there, coefficients),
             lambda coefficients: self._proved(known, elements, coefficients),
-            lambda bound: bound.factor <= wanted and (bound.steady or not context.far),
-            wanted,
+            lambda bound: bound.factor <= target and (bound.steady or not context.far),
+            target,
         )
 
     def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
@@ -293,10 +293,10 @@ class Synthesis:
         return min(found.factor, self._seen(elements, there, exact).factor)
 
     def _proposed(
-        self, parts: Sequence[ConeConstraint], there: There, wanted: tuple[Goal, Sequence[int]], most: int
+        self, parts: Sequence[ConeConstraint], there: There, asked: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
         """The best bound that is steady, where one is about near enough, else the best of all."""
-        goal, signs = wanted
+        goal, signs = asked
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
             found = propose(parts, steady, signs, most)
@@ -360,7 +360,7 @@ class Synthesis:
         return rational(self._context.writer.places.number(element.value, point))
 
     def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
-        """The bound at the samples and at far points, each beside the function there."""
+        """The bound at the samples and at far points, each relative to the function there."""
         context = self._context
         rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]
         near, far = rows[: len(context.near)], rows[len(context.near) :]

@@ -98,7 +98,7 @@ def _sign(value: Irrational) -> int:
 
 
 def approximate(value: Number) -> float:
-    """A floating-point number beside it: for proposals and checks only."""
+    """A floating-point number near it: for proposals and checks only."""
     return _approximated(value) if isinstance(value, Irrational) else int(value.p) / int(value.q)
 
 

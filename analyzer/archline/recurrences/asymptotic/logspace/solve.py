@@ -7,7 +7,7 @@ the root's sizes; one formula is put together from all regions, or one for each 
 them (then `regimes` holds all of them and `growth` is that of the recursion). Sizes are real and have no floor.
 
 Before an answer is given the recurrence is evaluated along the corners and through the middle of each region, at sizes
-2^s for rising s, and a little beside. The value over the growth may vary within a constant; where it drifts with the
+2^s for rising s, and a little off it. The value over the growth may vary within a constant; where it drifts with the
 scale, the answer is withdrawn.
 """
 
@@ -124,7 +124,7 @@ def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
 
 
 def _walls(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
-    """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth beside."""
+    """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth next to it."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
     for edge in _edges(system):
@@ -228,11 +228,11 @@ def _drift(ratios: list[float], noise: float) -> float:
 
 
 def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
-    """The root at a scale; nudged, it stands a little beside the grid of powers of 2."""
+    """The root at a scale; nudged, it stands a little off the grid of powers of 2."""
     if not nudged:
         return tuple(scale * x for x in direction)
-    beside = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
-    return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, beside, strict=True))
+    shifts = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
+    return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, shifts, strict=True))
 
 
 def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
@@ -249,7 +249,7 @@ def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
 
 
 class _Witness:
-    """Values of the recurrence beside the growth claimed for them."""
+    """Values of the recurrence relative to the growth claimed for them."""
 
     def __init__(self, problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem

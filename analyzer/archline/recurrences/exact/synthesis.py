@@ -22,7 +22,7 @@ from archline.algebra.effort import LazyList, OutOfBudgetError, budget
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
-from archline.algebra.polynomial import Poly, combination, rational
+from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
@@ -97,6 +97,8 @@ MAX_LEFT_OUT, FEW = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
 QUICK, LONG = 200, 4_000
 """The products up to which a good bound is looked for, and one that is fair."""
+PLAIN = 7
+"""How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
 SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR[1], FAR[0])
@@ -107,6 +109,8 @@ ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
 LARGE, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
 """Above this factor it may get no more than this much larger."""
+PLAINLY = Fraction(5, 4)
+"""The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
 """Of a case without calls that leaves no more sizes, each is looked at by itself."""
 NUMBERS = ProductCone((), 0)
@@ -128,11 +132,14 @@ class Synthesis:
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
         self._tried = 0
-        self._leaf_sets = LazyList(self._capped())
+        # Several ways to choose among the sets begin with the same ones.
+        self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
 
     def by_families(self) -> ProvedBound | None:
         """The best proved bound of few logarithms: the first whose factor is good, else the one with the least."""
-        return self._best(self._able_sets())
+        others: list[tuple[BasisTerm, ...]] = []
+        near = self._uncapped()
+        return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
 
     def by_bases(self) -> ProvedBound | None:
         """The best proved bound of what exact forms are made of."""
@@ -152,18 +159,19 @@ class Synthesis:
                 break
         return best
 
-    def _able_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """The sets in which something grows as the function does in all directions.
+    def _able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
+        """The sets in which something grows as the function does in all directions; of others the plain are kept.
 
         Each as far as it can be written at the sizes of calls, which takes long, and once.
         """
         seen: set[tuple[BasisTerm, ...]] = set()
+        plain = 0
         for elements, tolerance in self._sets():
+            plain += tolerance == SIMILAR
             if self._able(elements, tolerance):
-                written = self._context.written(elements)
-                if written not in seen and self._able(written, tolerance):
-                    seen.add(written)
-                    yield written
+                yield from self._new(elements, tolerance, seen)
+            elif tolerance == SIMILAR and plain <= PLAIN:
+                others.append(elements)
 
     def _sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
         """All sets, each with how far its growth may be from that of the function."""
@@ -177,7 +185,16 @@ class Synthesis:
             yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
         if not several:
             yield from ((each, ROUGHLY) for each in self._leaf_sets)
-        yield from ((each, SIMILAR) for each in self._families())
+        yield from ((each, SIMILAR) for each in self._plain_sets)
+
+    def _new(
+        self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
+    ) -> Iterator[tuple[BasisTerm, ...]]:
+        """The set as far as it can be written, where that is able too and not seen before."""
+        written = self._context.written(elements)
+        if written not in seen and self._able(written, tolerance):
+            seen.add(written)
+            yield written
 
     def _enough(self, best: ProvedBound, turn: int) -> bool:
         if self._context.values is None:
@@ -241,6 +258,21 @@ class Synthesis:
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
+
+    def _uncapped(self) -> ProvedBound | None:
+        """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
+
+        An upper one pays for more and larger leaves than there are, so that it seldom is.
+        """
+        if self._context.upper or next(iter(self._leaf_sets), None) is None:
+            return None
+        products = (
+            each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+        )
+        able = next((each for each in products if self._able(each, SIMILAR)), None)
+        found = None if able is None else self._within_limits(self._context.written(able))
+        near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
+        return found if near else None
 
     def _within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         try:
@@ -390,7 +422,7 @@ class Synthesis:
 
 
 def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
-    """Whether two growths are about the same; a constant beside a logarithm still counts at far points."""
+    """Whether two growths are about the same; a constant added to a logarithm still counts at far points."""
     above, below = one[0] * other[1], other[0] * one[1]
     most, least = tolerance.as_integer_ratio()
     if above * least <= below * most and below * least <= above * most:

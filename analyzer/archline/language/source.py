@@ -12,6 +12,7 @@ from types import MappingProxyType
 from archline.expr.tree import Source
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
+from archline.records import record
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
@@ -21,6 +22,16 @@ Snapshot = Mapping[str, bytes]
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
 _snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
+
+
+@record
+class Comment:
+    """A `#` comment: its text with the sign, and whether it has a line to itself."""
+
+    line: int
+    column: int
+    text: str
+    alone: bool
 
 
 @contextmanager

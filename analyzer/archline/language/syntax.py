@@ -6,7 +6,7 @@ docs/reference/language.md says what they mean.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from archline.expr.tree import (
     Binary,
@@ -31,83 +31,26 @@ from archline.expr.tree import (
     nodes,
     tree,
 )  # fmt: skip
+from archline.language.source import Comment
+from archline.language.types import (
+    ArrayType,
+    Axis,
+    IndexArrayType,
+    IndexType,
+    OffsetsType,
+    OperatorType,
+    Parameter,
+    ScalarType,
+    SizeType,
+    Type,
+)
 from archline.records import field, record
 
 __all__ = [
-    "Binary", "Call", "Divides", "Element", "Expr", "Fact", "Integer", "IsPower", "IsSquare", "Name",
-    "Node", "Real", "Reshape", "Slice", "Source", "Span", "Unary", "find", "names", "nodes", "tree",
+    "ArrayType", "Axis", "Binary", "Call", "Comment", "Divides", "Element", "Expr", "Fact", "IndexArrayType",
+    "IndexType", "Integer", "IsPower", "IsSquare", "Name", "Node", "OffsetsType", "OperatorType", "Parameter", "Real",
+    "Reshape", "ScalarType", "SizeType", "Slice", "Source", "Span", "Type", "Unary", "find", "names", "nodes", "tree",
 ]  # fmt: skip
-
-
-# Types and parameters.
-@tree
-class SizeType(Node):
-    """`size`: an integer >= 1 known to the analysis."""
-
-
-@tree
-class IndexType(Node):
-    """`index`: an integer of any sign known to the analysis."""
-
-
-@tree
-class ScalarType(Node):
-    """`real` or `int`."""
-
-    element: str
-
-
-@tree
-class OperatorType(Node):
-    """`operator`: + * min or max, which updates with it take as `x[i] op= y[i]`."""
-
-
-@tree
-class ArrayType(Node):
-    """`real[shape] layout`, `int[shape] layout` or `any[shape]`; layout is rowmajor, colmajor or zmorton."""
-
-    element: str
-    shape: tuple[Expr, ...]
-    layout: str
-
-
-@tree
-class OffsetsType(Node):
-    """`offsets[count] into total longest longest`: count + 1 nondecreasing ints from 0 to total."""
-
-    count: Expr
-    into: Expr
-    longest: Expr | None
-
-
-@tree
-class IndexArrayType(Node):
-    """`index[shape] below bound`: ints in [0, bound)."""
-
-    shape: tuple[Expr, ...]
-    below: Expr
-
-
-Type: TypeAlias = SizeType | IndexType | ScalarType | OperatorType | ArrayType | OffsetsType | IndexArrayType
-
-
-@tree
-class Parameter(Node):
-    """`name: mode local type`; `local` arrays are each processor's own."""
-
-    name: str
-    mode: str
-    local: bool
-    type: Type
-
-
-@tree
-class Axis(Node):
-    """One axis of a processor grid, `name: extent within group`."""
-
-    name: str
-    extent: Expr
-    within: str | None
 
 
 # Statements.
@@ -130,10 +73,8 @@ class Statement(Node):
         """The register for integers of the data that it makes."""
         return None
 
-    @property
-    def iterates(self) -> bool:
-        """Whether it is a loop."""
-        return False
+    iterates: ClassVar[bool] = False
+    """Whether it is a loop."""
 
     @property
     def forks(self) -> str | None:
@@ -328,9 +269,7 @@ class Loop(Statement):
     parallel: bool
     body: tuple[Stmt, ...]
 
-    @property
-    def iterates(self) -> bool:
-        return True
+    iterates: ClassVar[bool] = True
 
     @property
     def forks(self) -> str | None:
@@ -345,9 +284,7 @@ class While(Statement):
     limit: Expr
     body: tuple[Stmt, ...]
 
-    @property
-    def iterates(self) -> bool:
-        return True
+    iterates: ClassVar[bool] = True
 
 
 @tree
@@ -505,16 +442,6 @@ class Algorithm(Node):
 
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm
-
-
-@record
-class Comment:
-    """A `#` comment: its text with the sign, and whether it has a line to itself."""
-
-    line: int
-    column: int
-    text: str
-    alone: bool
 
 
 @record(eq=False)

@@ -28,7 +28,7 @@ _RELATION = re.compile(r".+ (?:>=|<=|==|!=|<|>|is|divides) .+")
 
 
 NARROW = 90
-"""On text pages below this width long cells of some columns stand below their rows."""
+"""On text pages below this width some columns with long cells stand below their rows."""
 SHORT_CELL = 7
 
 
@@ -37,7 +37,7 @@ class Table:
     """Columns below a head; all have as many cells as the head.
 
     Plain text shows the head of those that are `headed`; there columns of `right` are aligned right, and on a narrow
-    page long cells of the columns `below` stand in lines of their own.
+    page those of the columns `below` that have long cells stand in lines of their own.
     """
 
     head: tuple[str, ...]
@@ -197,15 +197,14 @@ def _text_head(found: Document, width: int) -> list[str]:
     return [first, *rest, found.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{found.place}", *rest]
 
 
-def _stacked(rows: Iterable[list[str]], below: Sequence[int]) -> list[list[str]]:
-    """The rows with long cells of the columns `below` in lines of their own, under the second column."""
+def _stacked(rows: Sequence[list[str]], below: Sequence[int]) -> list[list[str]]:
+    """The rows with the columns `below` that have long cells in lines of their own, under the second column."""
+    moved = [at for at in below if any(len(row[at]) > SHORT_CELL for row in rows)]
     found: list[list[str]] = []
     for row in rows:
-        moved = [cell for index, cell in enumerate(row) if index in below and len(cell) > SHORT_CELL]
-        found.append([cell if cell not in moved else "" for cell in row])
-        found += [["", cell, *[""] * (len(row) - 2)] for cell in moved]
-    last = max(index for row in found for index, cell in enumerate(row) if cell) + 1
-    return [row[:last] for row in found]
+        found.append([cell for at, cell in enumerate(row) if at not in moved])
+        found += [["", row[at], *[""] * (len(found[-1]) - 2)] for at in moved if row[at]]
+    return found
 
 
 def html(found: Document) -> str:

@@ -1,0 +1,77 @@
+"""What headers declare: types of parameters, which those of local arrays and registers are too, and axes of grids."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from archline.expr.tree import Expr, Node, tree
+
+
+@tree
+class SizeType(Node):
+    """`size`: an integer >= 1 known to the analysis."""
+
+
+@tree
+class IndexType(Node):
+    """`index`: an integer of any sign known to the analysis."""
+
+
+@tree
+class ScalarType(Node):
+    """`real` or `int`."""
+
+    element: str
+
+
+@tree
+class OperatorType(Node):
+    """`operator`: + * min or max, which updates with it take as `x[i] op= y[i]`."""
+
+
+@tree
+class ArrayType(Node):
+    """`real[shape] layout`, `int[shape] layout` or `any[shape]`; layout is rowmajor, colmajor or zmorton."""
+
+    element: str
+    shape: tuple[Expr, ...]
+    layout: str
+
+
+@tree
+class OffsetsType(Node):
+    """`offsets[count] into total longest longest`: count + 1 nondecreasing ints from 0 to total."""
+
+    count: Expr
+    into: Expr
+    longest: Expr | None
+
+
+@tree
+class IndexArrayType(Node):
+    """`index[shape] below bound`: ints in [0, bound)."""
+
+    shape: tuple[Expr, ...]
+    below: Expr
+
+
+Type: TypeAlias = SizeType | IndexType | ScalarType | OperatorType | ArrayType | OffsetsType | IndexArrayType
+
+
+@tree
+class Parameter(Node):
+    """`name: mode local type`; `local` arrays are each processor's own."""
+
+    name: str
+    mode: str
+    local: bool
+    type: Type
+
+
+@tree
+class Axis(Node):
+    """One axis of a processor grid, `name: extent within group`."""
+
+    name: str
+    extent: Expr
+    within: str | None

@@ -28,7 +28,7 @@ EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes sh
 
 
 MOST = 1
-"""So many regimes are shown of a change, the sharpest, unless all are asked for."""
+"""How many regimes of a change a page shows, the sharpest ones, unless all are asked for."""
 _WHERE = re.compile(r" where [^,]*")
 Both = Mapping[str, str | None]
 """What is known of both versions, `old` and `new`."""

@@ -50,7 +50,7 @@ from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.numbers import digits
 from archline.records import record, replace
-from archline.recurrences.exact.base_cases import proved
+from archline.recurrences.exact import base_cases
 
 MAX_TERM_PRODUCTS = 500_000
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -219,8 +219,8 @@ def _by_bounds(asked: Question) -> Verdict:
         with budget(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
             claims = [_Comparison(replace(asked, cost=each), claimed) for each in _implied(asked.cost, asked.known)]
-            found = next((each for each in claims if each.proved()), claims[0])
-            return found.verdict()
+            found = next((each for each in claims if each.proved()), None)
+            return claims[0].unproved() if found is None else found.asked.verdict("holds", PROVED)
     except NotStaticError as problem:
         return asked.unknown(f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -255,17 +255,16 @@ class _Comparison:
         """Whether it holds at all sizes."""
         return all(any(proves(each, facts) for each in group) for facts, group in self._margins())
 
-    def verdict(self) -> Verdict:
+    def unproved(self) -> Verdict:
+        """The verdict where algebra alone does not prove it."""
         asked = self.asked
-        if self.proved():
-            return asked.verdict("holds", PROVED)
         for point in asked.points():
             reason = self._contradiction(point)
             if reason is not None and asked.has_runs(point):
                 return asked.verdict("fails", reason, point)
         with suppress(TooComplexError, SolverError, OverflowError):
             # What points do not refute is worth a longer search.
-            if self.proved(proved):
+            if self.proved(base_cases.proved):
                 return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
             return asked.unknown("the derived cost is only bounded, and its bounds do not decide it")

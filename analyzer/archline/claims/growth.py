@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import cast
 
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Symbol
+from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
 from archline.claims.growth_cases import GrowthCase, in_cases, shown
@@ -61,18 +61,24 @@ def pieces_by_cases(
         yield found
 
 
+def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
+    """The cost with its bounds and those of its regimes in another form, and the facts of the cases of these."""
+    assert cost.lower is not None
+    assert cost.upper is not None
+    regimes = tuple(
+        Regime(each.where, tuple(map(known, each.cases)), form(each.lower), form(each.upper)) for each in cost.regimes
+    )
+    return replace(cost, lower=form(cost.lower), upper=form(cost.upper), regimes=regimes)
+
+
 def over_range(
     indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
     """A cost, and what is known, in terms of the length of a range; None without one, or where its place matters."""
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    moved = tuple(
-        Regime(each.where, tuple(map(indices.facts, each.cases)), indices.moved(each.lower), indices.moved(each.upper))
-        for each in cost.regimes
-    )
-    found = replace(cost, lower=indices.moved(cost.lower), upper=indices.moved(cost.upper), regimes=moved)
-    ends = (found.lower, found.upper, *(end for each in moved for end in (each.lower, each.upper)))
+    found = in_other_forms(cost, indices.moved, indices.facts)
+    ends = (found.lower, found.upper, *(end for each in found.regimes for end in (each.lower, each.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
     return found, indices.written_facts(facts), indices.facts(known)

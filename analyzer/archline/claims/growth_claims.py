@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from itertools import islice, pairwise, product, takewhile
 
 from archline.algebra import atoms as a
@@ -18,7 +19,7 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.analysis.checks.sizes import guards
 from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.growth import certain, over_range, pieces, pieces_of_time
+from archline.claims.growth import certain, in_other_forms, over_range, pieces, pieces_of_time
 from archline.claims.growth_of_cost import growth, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, Question, Verdict
@@ -206,18 +207,10 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
         bound = rewritten(substituted(claim.bound, written), _without_vanishing)
         if bound == b.ZERO:
             continue
-        regimes = tuple(
-            replace(
-                each,
-                cases=tuple(with_fact(case, fact, asked.scope) for case in each.cases),
-                lower=each.lower.substitute(value),
-                upper=each.upper.substitute(value),
-            )
-            for each in cost.regimes
-        )
-        there = replace(cost, lower=cost.lower.substitute(value), upper=cost.upper.substitute(value), regimes=regimes)
+        knowing_size = partial(with_fact, fact=fact, scope=asked.scope)
+        there = in_other_forms(cost, partial(Poly.substitute, values=value), knowing_size)
         facts = tuple(substituted_fact(each, written) for each in asked.facts)
-        cases = pieces(costs, there, (*facts, fact), with_fact(asked.known, fact, asked.scope))
+        cases = pieces(costs, there, (*facts, fact), knowing_size(asked.known))
         found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
         if found.outcome == "fails":
             return asked.verdict("fails", f"at {name} = {size}, {found.reason}")

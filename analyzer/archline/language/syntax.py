@@ -56,7 +56,7 @@ __all__ = [
 # Statements.
 @tree
 class Statement(Node):
-    """Passes that say nothing of a kind of statement go by these properties, and by those of `Simple`."""
+    """A statement. Passes without a rule for its kind use these properties and those of `Simple`."""
 
     @property
     def named(self) -> tuple[str, Expr] | None:

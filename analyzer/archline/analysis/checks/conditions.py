@@ -143,7 +143,7 @@ def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
 
 @lru_cache(maxsize=MAX_MODULES * 8)
 def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
-    """What runs of an algorithm need besides its `where`, as far as it is not proved; each once."""
+    """The unproved preconditions of an algorithm's runs, other than its `where`, without duplicates."""
     found = _Conditions(module, algorithm)
     try:
         with budget(MAX_TERM_PRODUCTS):

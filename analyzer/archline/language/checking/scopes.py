@@ -87,5 +87,5 @@ class SymbolTable:
                 self._symbols[name] = before
 
     def names(self, selects: Callable[[SymbolEntry], bool] = lambda _: True) -> Iterable[str]:
-        """The names in sight whose symbol is selected."""
+        """The names of the symbols in scope that satisfy a predicate."""
         return [name for name, symbol in self._symbols.items() if selects(symbol)]

@@ -24,7 +24,7 @@ from archline.analysis.cache.footprint.project import Seen, Taking, clipped
 from archline.analysis.cache.footprint.windows import (
     HalfOpenInterval,
     Spot,
-    Turn,
+    WindowLoop,
     Windows,
     inside,
     slope_of,
@@ -37,7 +37,7 @@ PER_LINE = Poly.of_atom(Symbol("L"), -1)
 MAX_WAYS = 6
 BUDGET, MAX_TERMS = 2_000, 60
 """Term products for one sum, and terms of one; what needs more is bounded by a simpler one, or not at all."""
-_Add = Callable[[Poly, Turn, Facts], Poly]
+_Add = Callable[[Poly, WindowLoop, Facts], Poly]
 
 
 @record(eq=False)
@@ -49,7 +49,7 @@ class Least:
 
     @cached_property
     def _taking(self) -> Taking:
-        return Taking(self.spot.array, frozenset(turn.variable for turn in self._turns))
+        return Taking(self.spot.array, frozenset(turn.variable for turn in self._loops))
 
     @property
     def along(self) -> int | None:
@@ -57,20 +57,22 @@ class Least:
         return self._taking.along
 
     @cached_property
-    def _turns(self) -> tuple[Turn, ...]:
+    def _loops(self) -> tuple[WindowLoop, ...]:
         windows = self.windows
-        inner = (Turn(loop.variable, loop.lo, _end(loop.lo, loop.hi)) for loop in self.spot.chain[windows.depth :])
+        inner = (
+            WindowLoop(loop.variable, loop.lo, _end(loop.lo, loop.hi)) for loop in self.spot.chain[windows.depth :]
+        )
         return (*windows.outer, *windows.first, *inner)
 
     @cached_property
     def _known(self) -> list[Facts]:
         """What holds around each turn, and inside the last."""
-        return [self.windows.known(self._turns[:place]) for place in range(len(self._turns) + 1)]
+        return [self.windows.known(self._loops[:place]) for place in range(len(self._loops) + 1)]
 
     @cached_property
     def parts(self) -> list[LeastPart]:
         """What is touched in every way that loops and conditions are taken away."""
-        turns, known = self._turns, self._known
+        turns, known = self._loops, self._known
         needs = ways_all_at_least_zero(self.spot.when, known[-1])
         ways = [Seen(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
         for place in reversed(range(len(self.windows.outer), len(turns))):
@@ -84,7 +86,7 @@ class Least:
         """What holds around each of the rows, from the outside in, and in the last."""
         around = [self._known[len(self.windows.outer)]]
         for row in reversed(seen.rows):
-            around.append(inside(Turn(row.variable, row.lo, row.hi), around[-1]))
+            around.append(inside(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
         return around
 
     def totals(self, seen: Seen, words: bool) -> list[Poly]:
@@ -127,7 +129,7 @@ class Least:
         try:
             with effort.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
-                    each = add(each, Turn(row.variable, row.lo, row.hi), facts)
+                    each = add(each, WindowLoop(row.variable, row.lo, row.hi), facts)
                 if self.along is None:
                     each = self._elements(each)
                 total = self._over_windows(seen.needs, each, add)
@@ -148,7 +150,7 @@ class Least:
                 needs = ()
             else:
                 turn, needs = kept
-            total = add(total, Turn(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
+            total = add(total, WindowLoop(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
         left = [need for need in needs if not self.windows.facts.nonnegative(need)]
         return polynomial.product((total, *map(a.at_least_zero, left)))
 
@@ -175,7 +177,7 @@ class LeastPart:
         for row, facts in zip(self.seen.rows, reversed(self.least.around(self.seen)[:-1]), strict=True):
             if interval is None:
                 return None
-            turn = Turn(row.variable, row.lo, row.hi)
+            turn = WindowLoop(row.variable, row.lo, row.hi)
             low, high = _at_end(interval[0], turn, facts, False), _at_end(interval[1], turn, facts, True)
             interval = None if low is None or high is None else (low, high)
         return interval
@@ -234,7 +236,7 @@ def _end(lo: Poly, hi: Poly) -> Poly:
     return lo + reduce(a.maximum, some) if some else hi
 
 
-def _at_end(value: Poly, turn: Turn, facts: Facts, greatest: bool) -> Poly | None:
+def _at_end(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
     """The least or greatest value in a loop, of one that is linear in its variable."""
     if turn.variable not in value.names:
         return value
@@ -245,12 +247,12 @@ def _at_end(value: Poly, turn: Turn, facts: Facts, greatest: bool) -> Poly | Non
     return value.substitute({turn.variable: turn.hi - 1 if last else turn.lo})
 
 
-def _exact(value: Poly, turn: Turn, facts: Facts) -> Poly:
+def _exact(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """The sum over a loop. Raises UnresolvedError."""
     return sum_over(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts)
 
 
-def _below(value: Poly, turn: Turn, facts: Facts) -> Poly:
+def _below(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """At most the sum over a loop of an amount that is not negative."""
     found = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
     return ZERO if found is None or turn.variable in found.names else found

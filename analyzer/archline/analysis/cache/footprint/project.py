@@ -12,7 +12,14 @@ from math import gcd, lcm
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
-from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, slope_of, union, within
+from archline.analysis.cache.footprint.windows import (
+    HalfOpenInterval,
+    WindowLoop,
+    at_least_zero,
+    slope_of,
+    union,
+    within,
+)
 from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
 
@@ -98,7 +105,7 @@ class Taking:
         """The dimension along which places share lines; none in Z-Morton order, where only elements are counted."""
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
-    def without(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[Seen]:
+    def without(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Iterator[Seen]:
         """What all iterations touch together, or every so many of them, or what one of them does."""
         floors = seen.floors_of(turn.variable)
         period = _period(floors, turn.variable)
@@ -106,7 +113,7 @@ class Taking:
             every = seen.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - first, Poly.constant(period))
             if every.possible and not every.floors_of(turn.variable):
-                yield from self.without(every, Turn(turn.variable, ZERO, end), facts)
+                yield from self.without(every, WindowLoop(turn.variable, ZERO, end), facts)
         if not period and (stretch := _stretch(floors, turn, facts)) is not None:
             part, known = stretch
             alike = seen.changed(lambda each: each.map_atoms(known.get))
@@ -135,7 +142,7 @@ class Taking:
             fixed = seen.at(turn.variable, value)
             yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
-    def _iterations(self, seen: Seen, turn: Turn, facts: Facts) -> Iterator[tuple[Poly, int]]:
+    def _iterations(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """The iterations that may touch most, each with how many there have to be for it to be one.
 
         That is the last one, the first, or one between them; where it alternates, the one beside it as well.
@@ -157,7 +164,7 @@ class Taking:
         if not shrinks and not grows:
             yield turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2)), 1
 
-    def _joined(self, seen: Seen, turn: Turn, some: tuple[Poly, ...], facts: Facts) -> Iterator[Seen]:
+    def _joined(self, seen: Seen, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts) -> Iterator[Seen]:
         """Intervals that overlap or touch, one behind the other, are one."""
         dimensions, rows, _ = seen.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
@@ -181,7 +188,7 @@ class Taking:
         if more:
             yield _with_interval(seen, dimensions, rows, joint, some)
 
-    def _row(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+    def _row(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
         """Each iteration has a row of its own."""
         for dimension, interval in enumerate(seen.box):
             if dimension == self.along or interval is None or interval[1] - interval[0] != ONE:
@@ -195,7 +202,7 @@ class Taking:
             return replace(seen, box=box, rows=(*seen.rows, row))
         return None
 
-    def _by_rows(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+    def _by_rows(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
         """Iterations of which each goes down a column of its own, up to another row: seen row by row.
 
         Where a row r is touched for lo <= r < v + e, these are the iterations v > r - e, neighbours in the row.
@@ -224,7 +231,7 @@ class Taking:
         row = RowsAlongLoop(other[0], name, first, facts.maximum(first, last), Poly.symbol(name))
         return replace(seen, box=tuple(box), rows=(*seen.rows, row))
 
-    def _apart(self, seen: Seen, turn: Turn, facts: Facts) -> Seen | None:
+    def _apart(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
         """Places of one row, so many words apart."""
         dimensions, _, _ = seen.uses(turn.variable)
         interval = seen.box[dimensions[0]]
@@ -252,7 +259,9 @@ def _period(floors: Sequence[a.Floor], name: str) -> int:
     return period
 
 
-def _stretch(floors: Sequence[a.Floor], turn: Turn, facts: Facts) -> tuple[Turn, Mapping[Atom, Poly]] | None:
+def _stretch(
+    floors: Sequence[a.Floor], turn: WindowLoop, facts: Facts
+) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
     """The first iterations, in which quotients are what they are in the first one."""
     hi = turn.hi
     known: dict[Atom, Poly] = {}
@@ -262,10 +271,10 @@ def _stretch(floors: Sequence[a.Floor], turn: Turn, facts: Facts) -> tuple[Turn,
         first = each.argument.substitute({turn.variable: turn.lo})
         known[each] = facts.simplify(a.floor_div(first, each.modulus))
         hi = facts.minimum(hi, turn.lo + each.modulus * (known[each] + 1) - first)
-    return (Turn(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
+    return (WindowLoop(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
 
 
-def _alternates(seen: Seen, turn: Turn) -> bool:
+def _alternates(seen: Seen, turn: WindowLoop) -> bool:
     """Whether what an iteration touches jumps to and fro."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
@@ -288,7 +297,7 @@ def _with_interval(
     return replace(seen, rows=tuple(ranges), needs=needs)
 
 
-def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: HalfOpenInterval) -> Facts:
+def _with_rows(facts: Facts, turn: WindowLoop, seen: Seen, interval: HalfOpenInterval) -> Facts:
     """What holds where both an iteration and the one after it are run, whatever the row."""
     facts = within(turn, facts, 2)
     for row in reversed(seen.rows):
@@ -298,7 +307,7 @@ def _with_rows(facts: Facts, turn: Turn, seen: Seen, interval: HalfOpenInterval)
 
 
 def _rows_and_turns(
-    interval: HalfOpenInterval, turn: Turn, row: Poly
+    interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
     """The rows of a growing or shrinking interval, and from and up to which iteration it holds a row."""
     moving = [place for place, end in enumerate(interval) if turn.variable in end.names]
@@ -322,7 +331,7 @@ def _rows_and_turns(
             return None
 
 
-def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tuple[Poly, ...]] | None:
+def clipped(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[WindowLoop, tuple[Poly, ...]] | None:
     """The iterations in which all needs hold, and the needs that do not mention them; None where they are no range."""
     lo, hi = turn.lo, turn.hi
     left = []
@@ -344,4 +353,4 @@ def clipped(needs: tuple[Poly, ...], turn: Turn, facts: Facts) -> tuple[Turn, tu
             hi = facts.minimum(hi, a.floor_div(rest, -slope) + 1)
         else:
             return None
-    return Turn(turn.variable, lo, hi, turn.around), tuple(left)
+    return WindowLoop(turn.variable, lo, hi, turn.around), tuple(left)

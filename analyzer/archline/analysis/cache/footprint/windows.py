@@ -39,7 +39,7 @@ class Spot:
 
 
 @record
-class Turn:
+class WindowLoop:
     """An iteration of a loop for each lo <= variable < hi; `around` holds them all, where it is not None."""
 
     variable: str
@@ -53,14 +53,14 @@ class Windows:
     """One window for each iteration of `outer`; in it runs `first`, then what is in the loops `depth` and deeper."""
 
     facts: Facts = field(repr=False)
-    outer: tuple[Turn, ...]
-    first: tuple[Turn, ...]
+    outer: tuple[WindowLoop, ...]
+    first: tuple[WindowLoop, ...]
     depth: int
 
     @memoised
-    def known(self, turns: tuple[Turn, ...]) -> Facts:
+    def known(self, loops: tuple[WindowLoop, ...]) -> Facts:
         """What holds in an iteration of loops: the same object for all spots, so that nothing is proved twice."""
-        return inside(turns[-1], self.known(turns[:-1])) if turns else self.facts
+        return inside(loops[-1], self.known(loops[:-1])) if loops else self.facts
 
 
 def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
@@ -108,20 +108,20 @@ def _moved(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[P
     return tuple(moved)
 
 
-def inside(turn: Turn, facts: Facts) -> Facts:
+def inside(turn: WindowLoop, facts: Facts) -> Facts:
     """What holds in an iteration."""
     for need in at_least_zero(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
     return within(turn, facts, 1)
 
 
-def within(turn: Turn, facts: Facts, before: int) -> Facts:
+def within(turn: WindowLoop, facts: Facts, before: int) -> Facts:
     """The variable's bounds, so many places before the end."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
 
 
-def union(interval: HalfOpenInterval, turn: Turn, facts: Facts) -> HalfOpenInterval | None:
+def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
     """The places of a moving interval, where each touches the next.
 
     Ends that stand still cut the whole as they cut each part: tiles that end with the row make up the row.
@@ -139,14 +139,14 @@ def union(interval: HalfOpenInterval, turn: Turn, facts: Facts) -> HalfOpenInter
     return reduce(facts.maximum, still, whole[0]), reduce(facts.minimum, stops, whole[1])
 
 
-def _still_and_moving(end: Poly, turn: Turn, greatest: bool) -> tuple[list[Poly], list[Poly]]:
+def _still_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
     """The values of which an end is the greatest or least: those that are the same in all iterations, and others."""
     values = a.options(end, greatest)
     moving = [each for each in values if turn.variable in each.names]
     return [each for each in values if each not in moving], moving
 
 
-def _chained(low: Poly, high: Poly, turn: Turn, facts: Facts) -> HalfOpenInterval | None:
+def _chained(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
     """From the first start to the last end, where each interval touches the next.
 
     Of any place between, take the last iteration that starts no later: the place is in its interval, as the next one,

@@ -21,7 +21,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.windows import Turn, within
+from archline.analysis.cache.footprint.windows import WindowLoop, within
 from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
 from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
 from archline.expr.intervals import EvaluationError
@@ -271,7 +271,7 @@ class _Ready:
                         known = {name: restore(size) for name, size in sizes.items()}
                         yield CallStep(target, known, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
-                    inside = within(Turn(variable, lo, hi), facts, 1)
+                    inside = within(WindowLoop(variable, lo, hi), facts, 1)
                     steps = tuple(self._steps(body, inside))
                     alike = not any(_depends(step, variable) for step in steps)
                     yield LoopStep(variable, restore(lo), restore(hi), steps, alike)

@@ -27,7 +27,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import Least, LeastPart
-from archline.analysis.cache.footprint.windows import Spot, Turn, Windows, is_known, spots, union, within
+from archline.analysis.cache.footprint.windows import Spot, WindowLoop, Windows, is_known, spots, union, within
 from archline.analysis.cache.lower.hbl import AnyOrder, any_order
 from archline.analysis.cache.samples import SampledAmounts
 from archline.expr.intervals import EvaluationError
@@ -169,16 +169,16 @@ class _Builder:
     def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[WindowFamily]:
         """Groups of iterations, single ones, and whole executions, as far as these differ."""
         *around, loop = chain
-        outside = tuple(Turn(each.variable, each.lo, each.hi) for each in around)
+        outside = tuple(WindowLoop(each.variable, each.lo, each.hi) for each in around)
         steady = not (loop.lo.names | loop.hi.names) & {each.variable for each in around}
         uneven = _matters(loop, found, len(chain))
-        turn, depth, name = Turn(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
+        turn, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
         kinds = []
         if steady:
             number, size = Poly.symbol(f"{name} groups"), Poly.symbol(GROUP)
             first = loop.lo + number * size
-            groups = Turn(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
-            inner = Turn(name, first, first + size, (loop.lo, loop.hi))
+            groups = WindowLoop(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
+            inner = WindowLoop(name, first, first + size, (loop.lo, loop.hi))
             label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
             kinds.append(_Kind(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
@@ -250,7 +250,7 @@ class _Builder:
             return Windows(facts, kind.outer, kind.first, kind.depth), None
         turn, *others = kind.outer
         facts = facts.with_symbol(FROM, (turn.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (turn.hi,))
-        some = Turn(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
+        some = WindowLoop(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
         return Windows(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
 
     def _count(self, windows: Windows) -> Poly:
@@ -306,8 +306,8 @@ class _Kind:
     """
 
     name: str
-    outer: tuple[Turn, ...]
-    first: tuple[Turn, ...]
+    outer: tuple[WindowLoop, ...]
+    first: tuple[WindowLoop, ...]
     depth: int
     trips: Poly | None = None
     uneven: bool = False
@@ -331,7 +331,7 @@ def _tiled(inner: Loop, loop: Loop) -> bool:
     """Whether iterations of a loop give another one ranges that lie one behind the other."""
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
-    turn = Turn(loop.variable, loop.lo, loop.hi)
+    turn = WindowLoop(loop.variable, loop.lo, loop.hi)
     return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
 
 

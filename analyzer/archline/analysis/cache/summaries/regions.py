@@ -10,7 +10,7 @@ from typing import Literal
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.project import clipped
-from archline.analysis.cache.footprint.windows import HalfOpenInterval, Turn, at_least_zero, union, within
+from archline.analysis.cache.footprint.windows import HalfOpenInterval, WindowLoop, at_least_zero, union, within
 from archline.ir.tree import Access, Array, Loop, Node, Recursion, View
 from archline.language import syntax as s
 from archline.records import record
@@ -99,7 +99,7 @@ class Parts:
                 case Recursion():
                     found |= dict.fromkeys(map(Touched, self._given(node, facts)))
                 case Loop(body=body):
-                    turn = Turn(node.variable, node.lo, node.hi)
+                    turn = WindowLoop(node.variable, node.lo, node.hi)
                     inside = self.of(body, within(turn, facts, 1))
                     found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
                 case _:
@@ -153,7 +153,7 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
         yield Part(claim.box(ends), claim.half)
 
 
-def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
+def _in_loop(touched: Touched, turn: WindowLoop, facts: Facts) -> Iterator[Touched]:
     """What is touched by all iterations; where that is no such part, by the first one, and by the last one."""
     name = turn.variable
     kept = clipped(touched.needs, turn, facts)
@@ -176,7 +176,7 @@ def _in_loop(touched: Touched, turn: Turn, facts: Facts) -> Iterator[Touched]:
         yield Touched(fixed.part, (*fixed.needs, *some))
 
 
-def _halves(box: Box, turn: Turn, facts: Facts) -> Iterator[Part]:
+def _halves(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
     """The half of a square of which iterations touch row after row, or column after column."""
     square = (turn.lo, turn.hi), (turn.lo, turn.hi)
     sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
@@ -186,7 +186,7 @@ def _halves(box: Box, turn: Turn, facts: Facts) -> Iterator[Part]:
             yield Part(beside_diagonal(square, half) if beside else square, half)
 
 
-def _below(rows: HalfOpenInterval, columns: HalfOpenInterval, turn: Turn, facts: Facts) -> bool | None:
+def _below(rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> bool | None:
     """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
 
     They touch rows up to the diagonal, or columns from there on.

@@ -9,7 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 import archline as al
-from archline.report.documents import formula
+from archline.expr.build import call
+from archline.expr.text import Formula
+from archline.language.parser import parse_expression, parse_facts
+from archline.report.latex import formula
 from cli_support import cli
 from stdlib_targets import TRIED, report
 
@@ -131,19 +134,24 @@ def test_formats_of_the_command_show_the_page(tmp_path) -> None:  # type: ignore
     assert "| flops | `2*n*m*p` | exact | `Theta(n*m*p)` |" in shown
     assert "span" not in cli("cost", "dense.matmul::matmul_basic", "--format", "markdown", "--metric", "io").out
     tables = cli("cost", "dense.matmul::matmul_basic", "--format", "markdown", "--all").out
-    assert "|  | where `Z >= L*(ceil(m/L) + 2)` |" in tables
-    assert r"\begin{align*}" in cli("cost", "dense.matmul::matmul_basic", "--format", "latex", "--all").out
+    assert "|  |  |  | where `Z >= L*(ceil(m/L) + 2)`: |" in tables
+    check_markdown(tables)
+    check_latex(cli("cost", "dense.matmul::matmul_basic", "--format", "latex", "--all").out)
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("found", "text", "expected"),
     [
-        ("Theta(n*m)", r"\Theta\left(n\,m\right)"),
-        ("Z >= L*(m + 2)", r"Z \ge L\,\left(m + 2\right)"),
-        ("<= ~ n^2", r"\le {\sim}\,n^{2}"),
-        ("O(sqrt(Z))", r"O\left(\sqrt{Z}\right)"),
-        ("n is power of 2", r"n \text{ is power of 2}"),
+        (Formula(call("Theta", parse_expression("n*m"))), "Theta(n*m)", r"\Theta\left(n\,m\right)"),
+        (Formula(*parse_facts("Z >= L*(m + 2)")), "Z >= L*(m + 2)", r"Z \ge L\,\left(m + 2\right)"),
+        (Formula(parse_expression("n^2"), "<= ~"), "<= ~ n^2", r"\le {\sim}\,n^{2}"),
+        (Formula(parse_expression("2*n"), "flops =="), "flops == 2*n", r"\mathit{flops} = 2\,n"),
+        (Formula(call("O", parse_expression("sqrt(Z)"))), "O(sqrt(Z))", r"O\left(\sqrt{Z}\right)"),
+        (Formula(*parse_facts("n is power of 2")), "n is power of 2", r"n \text{ is power of } 2"),
+        (Formula(*parse_facts("b divides n")), "b divides n", r"b \text{ divides } n"),
+        (Formula(*parse_facts("n == 1 or n >= 3")), "n == 1 or n >= 3", r"n = 1 \text{ or } n \ge 3"),
     ],
 )
-def test_formulas_in_latex(text: str, expected: str) -> None:
-    assert formula(text) == expected
+def test_formulas_in_latex(found: Formula, text: str, expected: str) -> None:
+    assert found == text
+    assert formula(found) == expected

@@ -24,7 +24,7 @@ from archline.expr.text import format_expression
 from archline.expr.values import evaluate, evaluate_static
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.report import derivation
+from archline.report import derivation, documents
 from archline.report.cost_view import CostView
 from archline.report.costs import full
 from archline.report.costs.page import first_page
@@ -58,7 +58,7 @@ def view_of(target: str) -> CostView:
 
 def outputs(view: CostView) -> Iterator[str]:
     yield first_page(view, 100)
-    yield full.as_text(view, 1000)
+    yield documents.text(full.document(view), 1000)
     for metric in ("flops", "work", "span", "io"):
         yield derivation.text(view, metric, 1000)
 

@@ -27,7 +27,7 @@ from archline.analysis.metrics.tally import DerivationStep, unknown
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_expression
+from archline.expr.text import Formula, format_expression, phrase
 from archline.expr.values import holds
 from archline.ir.amounts import Unknown
 from archline.ir.declarations import declared
@@ -246,12 +246,12 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """What the costs rest on: the algorithm's facts, and what is declared in it and in what it calls."""
-    facts = [format_fact(fact) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
+    facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
     for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
         place = "" if each is algorithm else f" of `{each.name}`"
         for statement in s.nodes(each.body):
             line = f"line {statement.span.line}{place}"
-            facts += [f"{format_fact(fact)} (assumed at {line})" for fact in getattr(statement, "facts", ())]
+            facts += [phrase(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
             if isinstance(statement, s.While):
                 facts.append(f"{line}: at most {format_expression(statement.limit)} times")
     return tuple(facts)

@@ -15,7 +15,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.analysis.metrics.tally import DerivationStep
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import conjunction, format_expression, format_fact
+from archline.expr.text import Formula, conjunction
 from archline.expr.tree import Span
 from archline.growth.growths import Growth
 from archline.ir.amounts import Amount, Unknown
@@ -106,7 +106,7 @@ class ConditionalBound:
     @cached_property
     def when(self) -> str:
         """Where it holds, as text."""
-        return format_fact(self.where)
+        return conjunction((self.where,))
 
     @cached_property
     def kept(self) -> tuple[Residency, ...]:
@@ -327,9 +327,9 @@ class Costs:
             return self.index_range.tree(value, self.parameters, self.may_vanish)
         return to_tree(value, self.parameters, self.may_vanish)
 
-    def text(self, value: Poly) -> str:
+    def text(self, value: Poly) -> Formula:
         """An expression in the algorithm's sizes, in the language's syntax."""
-        return format_expression(self.tree(value))
+        return Formula(self.tree(value))
 
     def __getitem__(self, metric: str) -> Cost:
         return self.metrics[metric]

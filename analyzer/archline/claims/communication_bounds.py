@@ -25,10 +25,11 @@ from typing import Any
 from archline.claims.published import target_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.text import format_expression, format_fact
+from archline.expr.text import Formula, conjunction, format_expression
 from archline.expr.tree import same, substituted, substituted_fact
 from archline.expr.values import ends, evaluate
 from archline.expr.values import holds as fact_holds
+from archline.growth.growths import order
 from archline.growth.normal_form import multiplied_out, sum_text
 from archline.language import syntax as s
 from archline.language.call_graph import reachable, recurses
@@ -142,7 +143,7 @@ class LeadCase:
     when: tuple[s.Fact, ...]
     lead: s.Expr
     condition: str
-    bound: str
+    bound: Formula
 
 
 @record(eq=False)
@@ -158,7 +159,7 @@ class LowerBound:
     assumptions: tuple[str, ...]
     cases: tuple[LeadCase, ...] = ()
     held: s.Expr | None = None
-    growth: str | None = None
+    growth: Formula | None = None
 
     @property
     def needs_memory(self) -> bool:
@@ -305,21 +306,19 @@ class _Reader:
 
     def condition(self, text: str) -> str:
         """A condition of the file for people."""
-        return (
-            " and ".join(format_fact(substituted_fact(each, self._shown)) for each in parse_facts(text)) if text else ""
-        )
+        return conjunction(substituted_fact(each, self._shown) for each in parse_facts(text)) if text else ""
 
-    def bound(self, lead: str, whole: s.Expr) -> str:
+    def bound(self, lead: str, whole: s.Expr) -> Formula:
         """A bound for people: multiplied out where there is one size, else as its theorem has it."""
         if self.solved.equal or self.cores is not None:
             return sum_text(multiplied_out(substituted(whole, {MEMORY: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
         found = b.binary("-", parse_expression(lead), data)
-        return format_expression(substituted(found, {**self.solved.sizes, **self._shown}))
+        return Formula(substituted(found, {**self.solved.sizes, **self._shown}))
 
-    def growth(self, text: str) -> str:
-        """An expression of the file up to constants, for people."""
-        return format_expression(substituted(self.read(text), {MEMORY: b.name(self.letter)}))
+    def growth(self, text: str) -> Formula:
+        """A lower bound of the file up to constants, for people."""
+        return order("Omega", substituted(self.read(text), {MEMORY: b.name(self.letter)}))
 
     @cached_property
     def _shown(self) -> Mapping[str, s.Expr]:

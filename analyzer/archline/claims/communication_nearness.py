@@ -11,7 +11,7 @@ from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth
 from archline.expr import build as b
-from archline.expr.text import conjunction, format_expression
+from archline.expr.text import Formula, conjunction
 from archline.expr.tree import substituted
 from archline.growth.is_big_o import proves
 from archline.growth.leading_terms import leading
@@ -120,7 +120,7 @@ def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memor
     match list((lead[0] / held[0]).powers.items()):
         case [(name, power)] if power.sign() > 0:
             most = floor(number ** (-1 / _float(power)) + 1e-9)
-            return f"{name} <= {most}" if most >= 1 and number < 1 else ""
+            return Formula(b.binary("<=", name.expr, b.number(most))) if most >= 1 and number < 1 else ""
         case _:
             return ""
 
@@ -190,6 +190,6 @@ def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tupl
         domain = Domain((*facts_in_sizes(bounds.algorithm), *more))
         for factor in FACTORS:
             if proves(words, b.binary("*", substituted(factor, values), lead), domain):
-                yield format_expression(factor)
+                yield Formula(factor)
     except ArchlineError:
         return

@@ -25,7 +25,7 @@ from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, Question, Verdict
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_fact
+from archline.expr.text import format_fact, joined
 from archline.expr.tree import rewritten, substituted, substituted_fact
 from archline.expr.values import ends, evaluate, holds
 from archline.growth.counterexample import Point
@@ -289,7 +289,7 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
 
 def growth_text(orders: Iterable[Growth]) -> str | None:
     """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
-    return ", ".join(str(each.text) for each in orders) or None
+    return joined((each.text or "" for each in orders), ", ") or None
 
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:

@@ -25,8 +25,8 @@ from archline.claims.growth_forms import at_most
 from archline.claims.growth_of_cost import TALL, growth_of
 from archline.claims.io_growth import above_one, least, per_line, power_of_words
 from archline.expr import build as b
-from archline.expr.text import format_expression, format_fact
-from archline.growth.growths import is_number
+from archline.expr.text import Formula, phrase
+from archline.growth.growths import is_number, order
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
 from archline.ir.conditions import knowing
@@ -49,7 +49,7 @@ class OptimalityRegime:
     """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
 
     when: str
-    factor: str | None
+    factor: Formula | None
     reason: str = ""
 
     @property
@@ -57,7 +57,9 @@ class OptimalityRegime:
         """`asymptotically optimal`, `within a factor O(sqrt(Z))`, or why neither is known."""
         if self.factor is None:
             return f"unknown: {self.reason}"
-        return "asymptotically optimal" if self.factor == OPTIMAL else f"within a factor O({self.factor})"
+        if self.factor == OPTIMAL:
+            return "asymptotically optimal"
+        return phrase("within a factor ", order("O", self.factor.expr))
 
 
 @record
@@ -67,9 +69,9 @@ class Attained:
     `floors` are what any schedule is Omega of, besides the lines that are touched.
     """
 
-    under: tuple[str, ...]
+    under: tuple[Formula, ...]
     regimes: tuple[OptimalityRegime, ...]
-    floors: tuple[str, ...] = ()
+    floors: tuple[Formula, ...] = ()
 
 
 def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Attained | None:
@@ -94,16 +96,16 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     except ArchlineError:
         # The diagnostic speaks of the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
-    return Attained(tuple(map(format_fact, under)), regimes, floors)
+    return Attained(tuple(map(Formula, under)), regimes, floors)
 
 
 def _terms_below(
     costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
-) -> Iterator[str]:
+) -> Iterator[Formula]:
     """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
     for power in sorted({each.power for each in found.floors if each.power}):
         count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
-        yield format_expression(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
+        yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 
 UNREAD = "its growth cannot be read from its form"
@@ -116,7 +118,7 @@ class _Search:
     scope: Scope
     facts: tuple[s.Fact, ...]
     least: s.Expr | None
-    factors: Mapping[str, tuple[s.Expr, str]]
+    factors: Mapping[Formula, tuple[s.Expr, Formula]]
     _trials: int = field(default=0)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
@@ -195,7 +197,7 @@ class _Search:
         return OptimalityRegime(when, None, "no candidate factor is proved")
 
 
-def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[str, tuple[s.Expr, str]]:
+def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
     """Products of 1 or L with a power of Z, in order where Z >= L^2, then sizes: each with the largest of its kind."""
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
@@ -206,4 +208,4 @@ def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[str, tuple[s
         for size in map(b.name, sizes):
             whole = b.call("log2", size) if logarithm else size
             kinds.append((b.product([*[line] * lines, whole]), b.product([line, size])))
-    return {format_expression(each): (each, format_expression(largest)) for each, largest in kinds}
+    return {Formula(each): (each, Formula(largest)) for each, largest in kinds}

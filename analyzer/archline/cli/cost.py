@@ -191,17 +191,17 @@ def _rendered(
             single = len(views) == 1 and "::" in options.targets[0]
             found = [full.as_document(view) for view in views]
             return json.render(found[0] if single else found)
-        case "latex" | "markdown" if options.all:
-            return "\n".join(map(getattr(full, f"as_{options.format}"), views))
         case "latex" | "markdown":
             written = getattr(documents, options.format)
-            return "\n".join(written(document(view, options.metric)) for view in views)
+            pages = map(full.document, views) if options.all else (document(view, options.metric) for view in views)
+            return "\n".join(map(written, pages))
         case _:
             pass
     width = terminal_width()
     parts = []
     for report, point, view in zip(reports, points, views, strict=True):
-        parts.append(full.as_text(view, width) if options.all else first_page(view, width, options.metric))
+        in_full = options.all
+        parts.append(documents.text(full.document(view), width) if in_full else first_page(view, width, options.metric))
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")

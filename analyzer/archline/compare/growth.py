@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archline.expr.text import format_fact
-from archline.growth.growths import Growth, decide_side, is_number, quotient
+from archline.growth.growths import Growth, decide_side, is_number, order, quotient
 from archline.growth.is_big_o import Proved
 from archline.records import record, replace
 
@@ -60,7 +60,7 @@ def relation(one: Growth, other: Growth) -> GrowthRelation:
     if one.tight and other.tight:
         assert one.upper is not None
         assert other.upper is not None
-        ratio = f"Theta({quotient(one.upper, other.upper)})"
+        ratio = order("Theta", quotient(one.upper, other.upper))
     found = GrowthRelation(UNKNOWN, ratio, *texts, facts=known, proofs=(*at_most.proofs, *at_least.proofs))
     match at_most.outcome, at_least.outcome:
         case "holds", "holds":

@@ -28,7 +28,8 @@ from archline.costs import rules
 from archline.costs.communication import ProblemBounds
 from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
 from archline.execution.run_rules import IMPOSSIBLE_DATA
-from archline.expr.text import format_expression
+from archline.expr import build as b
+from archline.expr.text import Formula
 from archline.growth.growths import Growth
 from archline.ir.declarations import declared
 from archline.language import model
@@ -64,7 +65,7 @@ class DerivedCosts:
         self.node = node
         self.executed = executed or (module, node)
         self._stopped = stopped
-        texts = (*map(format_fact, of_first_call), *needed)
+        texts = (*map(Formula, of_first_call), *needed)
         self.without_io = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
         self._io = io
         self.communication = communication
@@ -149,7 +150,7 @@ class DerivedCosts:
         report._of_any_length = self
         return report
 
-    def write(self, value: Poly) -> str:
+    def write(self, value: Poly) -> Formula:
         """An expression in the language's syntax."""
         return self.costs.text(value)
 
@@ -292,5 +293,4 @@ class DerivedCosts:
     def schedules(self, processors: int | str) -> tuple[Schedule, ...]:
         """What io is on so many processors under schedules out of serial order."""
         span = growth(self.module, self.node, self.costs, self.costs["span"]).upper
-        text = "span" if span is None else format_expression(span)
-        return schedules(self.module, self.node, self.costs["io"], processors, text)
+        return schedules(self.module, self.node, self.costs["io"], processors, span or b.name("span"))

@@ -35,7 +35,7 @@ from archline.energy.subjects import (
 from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.build import ONE
-from archline.expr.text import format_expression, format_fact
+from archline.expr.text import Formula, format_expression, joined, phrase
 from archline.expr.tree import MAX_DEPTH, depth, substituted
 from archline.growth.growths import Growth, reduced
 from archline.growth.short_forms import short_growth
@@ -237,7 +237,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
         None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
         terms,
         _growths(on, known, names) if len(terms) == len(model.energy) and not model.at_most else {},
-        tuple(map(format_fact, known.when)),
+        tuple(map(Formula, known.when)),
         chosen.assumptions,
     )
     data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
@@ -259,9 +259,9 @@ def _growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequen
 
 def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
     """A growth as text, with the facts that it depends on besides those of the algorithm."""
-    more = [format_fact(fact) for fact in growth.facts if fact not in chosen.where]
+    more = [Formula(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
-    return text if text is None or not more else f"{text} where {', '.join(more)}"
+    return text if text is None or not more else phrase(text, " where ", joined(more, ", "))
 
 
 def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:

@@ -27,7 +27,7 @@ from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.text import format_expression
+from archline.expr.text import Formula
 from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
@@ -101,7 +101,8 @@ class AlgorithmSubject:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """The assumptions of its costs; lines are named with the algorithm."""
-        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", each) for each in self.report.assumptions)
+        texts = self.report.assumptions
+        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", x) if LINES.search(x) else x for x in texts)
 
     @property
     def on_grid(self) -> bool:
@@ -305,7 +306,7 @@ class FormulaSubject:
     def symbolic(self, metric: str) -> SymbolicMetric:
         """A metric in sizes."""
         expr = self.target.formulas.get(metric) or b.name(metric)
-        text = format_expression(expr)
+        text = Formula(expr)
         return SymbolicMetric(metric, "declared", Ends(text, text), ends=(expr, expr))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Self
 
 from archline.expr import tree as s
 
@@ -10,7 +11,7 @@ from archline.expr import tree as s
 _DISJUNCTION, _CONJUNCTION, _NEGATION, _COMPARISON, SUM, _PRODUCT, _FACTOR, _POWER, _ATOM = range(1, 10)
 _LEVELS = {
     "or": _DISJUNCTION, "and": _CONJUNCTION,
-    "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
+    "=": _COMPARISON, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
     ">": _COMPARISON, ">=": _COMPARISON,
     "+": SUM, "-": SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER,
 }  # fmt: skip
@@ -54,14 +55,83 @@ def format_facts(facts: Iterable[s.Fact]) -> str:
     return ", ".join(format_fact(fact) for fact in facts)
 
 
+class Formula(str):
+    """The text of an expression, a fact or a growth, behind `relation` (`Z >=`) if it has one; formats typeset it."""
+
+    __slots__ = ("relation", "tree")
+    tree: s.Fact
+    relation: str
+
+    def __new__(cls, tree: s.Fact, relation: str = "") -> Self:
+        """Its text."""
+        text = format_fact(tree)
+        found = super().__new__(cls, f"{relation} {text}" if relation else text)
+        found.tree, found.relation = tree, relation
+        return found
+
+    @property
+    def expr(self) -> s.Expr:
+        """The expression, of a formula that is no fact."""
+        assert not isinstance(self.tree, s.IsPower | s.IsSquare | s.Divides)
+        return self.tree
+
+
+class Phrase(str):
+    """A text in pieces, some of which are formulas."""
+
+    __slots__ = ("pieces",)
+    pieces: tuple[str, ...]
+
+    def __new__(cls, pieces: tuple[str, ...]) -> Self:
+        """Their text."""
+        found = super().__new__(cls, "".join(pieces))
+        found.pieces = pieces
+        return found
+
+
+def pieces_of(text: str) -> tuple[str, ...]:
+    """The formulas of a text, and what stands between them."""
+    return text.pieces if isinstance(text, Phrase) else (text,) if text else ()
+
+
+def phrase(*parts: str) -> str:
+    """Texts one after the other."""
+    pieces = tuple(piece for each in parts for piece in pieces_of(each))
+    return pieces[0] if len(pieces) == 1 else Phrase(pieces)
+
+
+def joined(parts: Iterable[str], mark: str) -> str:
+    """Texts with a mark between them."""
+    return phrase(*[piece for each in parts for piece in (mark, each)][1:])
+
+
+def behind(relation: str, text: str) -> str:
+    """A formula, or a text that is none, behind a relation."""
+    if isinstance(text, Formula):
+        return Formula(text.tree, f"{relation} {text.relation}".rstrip())
+    return phrase(f"{relation} ", text)
+
+
 def conjunction(facts: Iterable[s.Fact]) -> str:
     """Facts that hold together: `n >= 2 and m >= 3`."""
-    found = tuple(facts)
-    if len(found) == 1:
-        return format_fact(found[0])
-    return " and ".join(
-        f"({format_fact(x)})" if isinstance(x, s.Binary) and x.op == "or" else format_fact(x) for x in found
+    found = [each for fact in facts for each in _conjuncts(fact)]
+    texts = map(Formula, found)
+    one = len(found) == 1
+    return joined(
+        (
+            phrase("(", text, ")") if isinstance(x, s.Binary) and x.op == "or" and not one else text
+            for x, text in zip(found, texts, strict=True)
+        ),
+        " and ",
     )
+
+
+def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
+    if isinstance(fact, s.Binary) and fact.op == "and":
+        yield from _conjuncts(fact.left)
+        yield from _conjuncts(fact.right)
+    else:
+        yield fact
 
 
 def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:

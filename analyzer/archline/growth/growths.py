@@ -11,8 +11,8 @@ from functools import lru_cache, reduce
 from typing import Literal
 
 from archline.algebra.reals import OutOfReachError
-from archline.expr.build import ZERO, total
-from archline.expr.text import conjunction, format_expression
+from archline.expr.build import ONE, ZERO, call, total
+from archline.expr.text import Formula, conjunction, joined, phrase
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
 from archline.growth import rules
@@ -101,14 +101,19 @@ def monomial(expr: s.Expr) -> Shape | None:
     return found[0] if len(found) == 1 else None
 
 
-def quotient(f: s.Expr, g: s.Expr) -> str:
-    """f/g as text; a product of powers where both are one."""
+def quotient(f: s.Expr, g: s.Expr) -> s.Expr:
+    """f/g; a product of powers where both are one."""
     if f == g:
-        return "1"
+        return ONE
     top, bottom = monomial(f), monomial(g)
     if top is None or bottom is None:
-        return format_expression(s.Binary("/", f, g, span=f.span))
-    return (top / bottom).text()
+        return s.Binary("/", f, g, span=f.span)
+    return (top / bottom).tree()
+
+
+def order(relation: str, bound: s.Expr) -> Formula:
+    """`Theta(...)`, `O(...)` or `Omega(...)`."""
+    return Formula(call(relation, bound))
 
 
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
@@ -186,14 +191,11 @@ class Growth:
     @property
     def text(self) -> str | None:
         """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known, ` where ...`."""
-        where = f" where {self.when}" if self.where else ""
-        if self.tight:
-            assert self.upper is not None
-            if self.is_zero:
-                return "0"
-            return f"Theta({format_expression(self.upper)}){where}"
-        known = [(name, end) for name, end in (("O", self.upper), ("Omega", self.lower)) if end is not None]
-        return ", ".join(f"{name}({format_expression(end)}){where}" for name, end in known) or None
+        where = (" where ", self.when) if self.where else ()
+        if self.tight and self.is_zero:
+            return "0"
+        ends = (("Theta", self.upper),) if self.tight else (("O", self.upper), ("Omega", self.lower))
+        return joined((phrase(order(name, end), *where) for name, end in ends if end is not None), ", ") or None
 
 
 def dominated(less: Growth, more: Growth, domain: Domain) -> Verdict:

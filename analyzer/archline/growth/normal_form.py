@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from archline.algebra.reals import HALF, LOG_2, NOTHING, PI, UNITY, Constant, OutOfReachError, enclosed
 from archline.expr import build as b
-from archline.expr.text import format_expression
+from archline.expr.text import Formula, format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth import rules
 from archline.growth.monomials import Factor, Monomial, Term, single
@@ -265,11 +265,11 @@ def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None
         del terms[term]
 
 
-def sum_text(terms: Sum) -> str:
+def sum_text(terms: Sum) -> Formula:
     """A sum in the language's syntax, what is subtracted last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
     signs = {term: coefficient.sign() for term, coefficient in terms.items()}
     ordered = sorted(terms.items(), key=lambda each: signs[each[0]] < 0)
-    return format_expression(b.total((signs[x] < 0, x.tree(coefficient=one.scaled(signs[x]))) for x, one in ordered))
+    return Formula(b.total((signs[x] < 0, x.tree(coefficient=one.scaled(signs[x]))) for x, one in ordered))
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from archline.algebra.atoms import Floor
 from archline.algebra.polynomial import Poly
+from archline.expr.text import behind
 from archline.growth.leading_terms import CACHE, leading
 
 FULL = 44
@@ -35,12 +36,12 @@ def cut(text: str, most: int) -> str:
 
 
 def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> str:
-    """The form in full where it is short, else its leading terms, marked `~`, or the first ones."""
+    """The form in full where it is short, else its leading terms, marked `~`, or the first ones as text."""
     text = write(value)
     if len(text) <= most:
         return text
     lead = lead_of(value)
-    short = f"~ {write(lead)}" if lead else text
+    short = behind("~", write(lead)) if lead else text
     shown = min(short, text, key=len)
     return cut(shown, 2 * most)
 

@@ -15,7 +15,7 @@ from archline.language.diagnostics import counted
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import command
-from archline.report.documents import FormulaText, Phrase, pipes_row
+from archline.report.documents import Code, pipes_row
 from archline.report.findings import ERROR, CheckFinding, of_diagnostic
 from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
@@ -152,7 +152,7 @@ CODE = ("algorithm", "before", "after")
 
 def as_markdown(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, the table and other names."""
-    rows = [f"{pipes_row(map(_phrase, HEADS, cells(each)))}\n" for each in found.shown]
+    rows = [f"{pipes_row(map(_shown, HEADS, cells(each)))}\n" for each in found.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
     rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
     names[:1] = [f"\n{each}" for each in names[:1]]
@@ -165,8 +165,8 @@ def as_markdown(found: VersionDifferences, width: int) -> str:
     return whole
 
 
-def _phrase(column: str, cell: str) -> Phrase:
-    return (FormulaText(cell) if column in CODE else cell,) if cell else ()
+def _shown(column: str, cell: str) -> str:
+    return Code(cell) if column in CODE else cell
 
 
 def as_github(found: VersionDifferences, width: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from archline.analysis.cost import Cost, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
@@ -13,18 +13,17 @@ from archline.claims.communication_nearness import Nearness, nearness
 from archline.costs.communication import replicated
 from archline.costs.derived import DerivedCosts
 from archline.execution.results import RunCounts
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_expression
+from archline.expr.text import Formula, behind, format_expression, phrase
 from archline.growth.normal_form import multiplied_out, sum_text
+from archline.language import syntax as s
 from archline.language.substitution import processors_of
 from archline.numbers import exact, short
 from archline.records import field, record
-from archline.report.documents import FormulaText, Phrase
-from archline.report.layout import Inside, Part, block_lines
+from archline.report.documents import Item, Section, parts
+from archline.report.layout import block_lines
 from archline.report.view import Number
-
-if TYPE_CHECKING:
-    from archline.report.cost_view import CostView
 
 
 @record
@@ -35,8 +34,8 @@ class BoundView:
     source: str
     theorem: str
     assumptions: tuple[str, ...]
-    cases: tuple[tuple[str, str], ...] = ()
-    growth: str | None = None
+    cases: tuple[tuple[str, Formula], ...] = ()
+    growth: Formula | None = None
     near: Nearness = field(default_factory=Nearness)
     value: Ends | None = None
 
@@ -44,8 +43,7 @@ class BoundView:
     def of(bound: LowerBound, near: Nearness, value: Ends | None) -> BoundView:
         """A bound, how near derived words are to it, and its value."""
         cases = tuple((each.condition, each.bound) for each in bound.cases)
-        growth = None if bound.growth is None else f"Omega({bound.growth})"
-        return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, growth, near, value)
+        return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, bound.growth, near, value)
 
 
 @record
@@ -69,7 +67,7 @@ class CommunicationView:
     processors: Number | None = None
 
     def __str__(self) -> str:
-        return "\n".join(block_lines(block(self), 100))
+        return "\n".join(block_lines(parts(items(self), 100), 100))
 
     @property
     def best(self) -> Ends | None:
@@ -123,6 +121,11 @@ def amount(ends: Ends) -> str:
     return f"{float((low * 1000) // 1) / 1000:.3f}".rstrip("0").rstrip(".") if abs(low) < 10**9 else short(low)
 
 
+def numeral(ends: Ends) -> Formula:
+    """The same behind its relation."""
+    return Formula(s.Real(amount(ends), span=b.DERIVED), ">=")
+
+
 def nearness_text(near: Nearness) -> Iterator[str]:
     """What is proved of derived words and the bound, in symbols."""
     if near.attained:
@@ -131,10 +134,11 @@ def nearness_text(near: Nearness) -> Iterator[str]:
         most = "" if near.exact else "at most "
         yield f"words tend to {most}{near.ratio} times the bound"
     elif near.factor:
-        factor = "a constant" if near.factor == "1" else f"O({near.factor})"
-        yield f"words are within {factor} of its leading term{f' where {near.where}' if near.where else ''}"
+        factor = "a constant" if near.factor == "1" else phrase("O(", near.factor, ")")
+        where = (" where ", near.where) if near.where else ()
+        yield phrase("words are within ", factor, " of its leading term", *where)
     if near.vacuous:
-        yield f"vacuous where {near.vacuous}"
+        yield phrase("vacuous where ", near.vacuous)
 
 
 def document(view: CommunicationView) -> dict[str, Any]:
@@ -193,23 +197,22 @@ def _against(bound: Ends, count: Ends | None) -> dict[str, Any]:
     }
 
 
-def block(view: CommunicationView) -> Iterator[Part]:
+def items(view: CommunicationView) -> Iterator[Item]:
     """The bounds, with values where there are some."""
-    yield f"lower bounds on communication, for any {view.any}: {view.title}"
-    yield Inside(view.where)
+    yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
         yield replicated(view.replicated, True)
         return
     for found in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
-        yield from ("", Inside(found))
+        yield from ("", Section("", tuple(found)))
 
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
     if bound.growth is not None:
-        yield f"words are {bound.growth}, {bound.kind}"
-    for condition, text in bound.cases:
-        where = f" where {condition}" if condition else " otherwise" if len(bound.cases) > 1 else ""
-        yield f"words >= {text}{where}, {bound.kind}"
+        yield phrase("words are ", bound.growth, f", {bound.kind}")
+    for condition, least in bound.cases:
+        where = (" where ", condition) if condition else (" otherwise",) if len(bound.cases) > 1 else ()
+        yield phrase(behind("words >=", least), *where, f", {bound.kind}")
     if bound.value is not None:
         near = "" if view.words is None else f": {factor(view.words, bound.value)}"
         yield f"at these sizes words >= {amount(bound.value)}{near}"
@@ -244,23 +247,6 @@ def of_run(view: CommunicationView) -> Iterator[str]:
     if view.least_messages is not None and view.messages is not None:
         near = factor(view.messages, view.least_messages)
         yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"
-
-
-def bound_sentences(view: CostView) -> Iterator[Phrase]:
-    """The bounds with their sources, and that the input is replicated: a sentence each."""
-    found = view.communication
-    if view.replicated is not None:
-        yield (replicated(view.replicated, found is not None),)
-    if found is None or not found.bounds:
-        return
-    yield (f"lower bounds for any {found.any}: {', '.join(found.where)}",)
-    for bound in found.bounds:
-        parts: list[str] = [] if bound.growth is None else ["; ", "words are ", FormulaText(bound.growth)]
-        for when, text in bound.cases:
-            parts += ["; ", "words >= ", FormulaText(text), *((" where ", FormulaText(when)) if when else ())]
-        near = [] if bound.value is None else [f"at these sizes words >= {amount(bound.value)}"]
-        parts += [f"; {each}" for each in (*near, *nearness_text(bound.near))]
-        yield (*parts[1:], f" ({bound.kind}; {bound.source})")
 
 
 def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:

@@ -9,21 +9,18 @@ from typing import Any
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
+from archline.expr.text import joined, phrase
 from archline.growth.short_forms import short_growth
 from archline.numbers import exact, readable
 from archline.report import json
 from archline.report.documents import (
     Document,
     Item,
-    Phrase,
     Section,
     Table,
     Verbatim,
-    cells,
-    growth_phrase,
     latex,
     markdown,
-    sentences,
     text,
 )
 from archline.report.energies import shown
@@ -146,13 +143,13 @@ def case_note(found: CostComparison) -> list[str]:
     return lines
 
 
-def growth_row(found: CostComparison, name: str, relation: GrowthRelation) -> list[str]:
+def growth_row(found: CostComparison, name: str, relation: GrowthRelation) -> tuple[str, ...]:
     """A metric, the relation, and the growth of both where they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
     alike = first == second and relation.relation == "same"
     if found.shorten:
         first, second = short_growth(first), short_growth(second)
-    return [name, _relation(relation), first, "" if alike else second]
+    return name, _relation(relation), first, "" if alike else second
 
 
 def _relation(relation: GrowthRelation) -> str:
@@ -177,28 +174,23 @@ def document(
     blocks: list[Sequence[Item]] = []
     if found.points:
         step = -(-len(found.points) // MOST) if short else 1
-        rows = tuple(cells(*row(found, each)) for each in found.points[::step])
-        skipped = f"one point in {step} is shown" if step > 1 else ""
-        blocks += [(Table(tuple(head(found)), rows),), sentences(skipped, *notes(found))]
+        rows = tuple(tuple(row(found, each)) for each in found.points[::step])
+        skipped = (f"one point in {step} is shown",) if step > 1 else ()
+        blocks += [(Table(tuple(head(found)), rows),), (*skipped, *notes(found))]
     for pair, relations in found.growth.items():
         if growth or certificates or not found.points:
             blocks.append((_growth(found, pair, relations, certificates),))
         else:
-            blocks.append(sentences(growth_line(found, pair, relations)))
-    assumed = "assuming " + ", ".join(found.assumptions) if found.assumptions else ""
-    return Document(heading(found), "", "", (*blocks, sentences(*case_note(found), assumed)))
+            blocks.append((growth_line(found, pair, relations),))
+    assumed = (phrase("assuming ", joined(found.assumptions, ", ")),) if found.assumptions else ()
+    return Document(heading(found), "", "", (*blocks, (*case_note(found), *assumed)))
 
 
 def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool) -> Section:
-    rows: list[tuple[Phrase, ...]] = []
-    for name, each in relations.items():
-        label, relation, first, second = growth_row(found, name, each)
-        rows.append(((label,), (relation,), growth_phrase(first), growth_phrase(second)))
+    rows = tuple(growth_row(found, name, each) for name, each in relations.items())
     proofs = [(name, each.proofs) for name, each in relations.items()] if certificates else []
     lines = (line for name, of in proofs for each in of for line in (f"{name}:", Inside(proof_text(each.certificate))))
-    return Section(
-        (_growth_title(found, pair),), (Table(("metric", "relation", *pair), tuple(rows)), Verbatim(tuple(lines)))
-    )
+    return Section(_growth_title(found, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines))))
 
 
 def as_latex(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:

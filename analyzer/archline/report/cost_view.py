@@ -14,7 +14,7 @@ from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_fact
+from archline.expr.text import Formula, conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
@@ -165,7 +165,7 @@ class CostView:
     kinds: tuple[CostRow, ...]
     contracts: tuple[Contract, ...]
     at: Point | None
-    text: Callable[[Poly], str]
+    text: Callable[[Poly], Formula]
     tree: Callable[[Poly], s.Expr]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     derivation: tuple[DerivationStep, ...] = ()
@@ -184,7 +184,7 @@ class CostView:
     """Whether nothing runs in parallel, so that the span is the work."""
     case: Callable[[], CostView | None] = lambda: None
     """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
-    case_when: tuple[str, ...] = ()
+    case_when: str = ""
 
     def with_growth(
         self, metrics: Sequence[str] | None, without: Sequence[str] = ()
@@ -245,7 +245,7 @@ def _case(derived: DerivedCosts) -> CostView | None:
     general = derived.general
     if general is None:
         return None
-    return replace(cost_view(general, general.costs), case_when=tuple(map(format_fact, derived.case.when)))
+    return replace(cost_view(general, general.costs), case_when=conjunction(derived.case.when))
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:

@@ -13,7 +13,9 @@ from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
-from archline.expr.text import format_expression
+from archline.expr import build as b
+from archline.expr.text import Formula, format_expression, joined, phrase
+from archline.growth.growths import order
 from archline.ir.amounts import Unknown, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import ratio, readable
@@ -181,13 +183,17 @@ def attained(found: Attained) -> Iterator[tuple[str, str]]:
     """How close io is to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if found.floors:
-        yield name, "Omega(" + " + ".join(found.floors) + ") for any schedule, and the compulsory misses"
+        yield name, phrase(floors(found), " for any schedule, and the compulsory misses")
         name = ""
-    under = " and ".join(found.under)
     for each in found.regimes:
-        where = " and ".join(filter(None, (under, each.when)))
-        yield name, f"{each.text} where {where}" if where and each.factor is not None else each.text
+        where = joined(filter(None, (*found.under, each.when)), " and ")
+        yield name, phrase(each.text, " where ", where) if where and each.factor is not None else each.text
         name = ""
+
+
+def floors(found: Attained) -> Formula:
+    """What any schedule fetches up to constants, in addition to the compulsory misses."""
+    return order("Omega", b.total((False, each.expr) for each in found.floors))
 
 
 def factors(row: CostRow) -> Iterator[str]:
@@ -242,10 +248,10 @@ def _below(line: str) -> Inside:
     return Inside([Inside([line])])
 
 
-def schedules(known: Sequence[Schedule]) -> Iterator[Part]:
+def schedules(known: Sequence[Schedule]) -> Iterator[str]:
     """What io is on several processors, by schedule."""
     for each in known:
-        yield _below(f"{each.name}: {each.bound} ({each.source})")
+        yield phrase(f"{each.name}: ", each.bound, f" ({each.source})")
 
 
 OTHERWISE = "otherwise"
@@ -355,7 +361,7 @@ class _Writer:
         return " ".join([*parts, *([f"for {' or '.join(dict.fromkeys(ways))}"] if ways else [])])
 
     def _range(self, known: Range) -> str:
-        name = self._view.text(known.value)
+        name: str = self._view.text(known.value)
         name = name[1:-1] if name.startswith("(") else name
         low, high = self._end("max", known.lower), self._end("min", known.upper)
         if low == high and low:

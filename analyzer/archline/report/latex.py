@@ -1,14 +1,12 @@
-"""Derived costs as LaTeX: an `align*` block, ready to paste."""
+"""Expressions, facts and growths as LaTeX."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from archline.expr.text import Formula, format_fact, pieces_of
 from archline.language import syntax as s
-from archline.language.parser import parse_expression
 from archline.numbers import exact
-from archline.report.layout import split_outside
 
 _ESCAPES = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
@@ -19,27 +17,36 @@ _ESCAPES = {
     ">": "$>$",
 }
 _BRACKETS = {"floor": (r"\lfloor ", r" \rfloor"), "ceil": (r"\lceil ", r" \rceil"), "abs": ("|", "|")}
-_FUNCTIONS = {"min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2"}
-RELATIONS = {">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<": "<", ">": ">"}
-"""Relations as LaTeX."""
-_WHOLE, _SUM, _PRODUCT, _POWER = range(4)
+_FUNCTIONS = {
+    "min": r"\min", "max": r"\max", "gcd": r"\gcd", "log2": r"\log_2", "Theta": r"\Theta", "Omega": r"\Omega", "O": "O",
+}  # fmt: skip
+_RELATIONS = {
+    ">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<": "<", ">": ">", "~": r"{\sim}\,",
+    "and": r"\text{ and }", "or": r"\text{ or }",
+}  # fmt: skip
+_LOOSE, _WHOLE, _SUM, _PRODUCT, _POWER = range(5)
 
 
-def expression(form: s.Expr | str) -> str:
-    """An expression, or one in text of a page, as LaTeX, without dollars."""
-    if isinstance(form, str):
-        # Term by term: a sum may have more terms than the parser takes in one expression.
-        first, *rest = split_outside(form)
-        terms = [word if word in ("+", "-") else _render(parse_expression(word), _PRODUCT) for word in rest]
-        return " ".join([_render(parse_expression(first), _SUM if rest else _WHOLE), *terms])
+def formula(found: Formula) -> str:
+    """A formula behind its relation, if it has one."""
+    before = [_RELATIONS.get(each) or _name(each) for each in found.relation.split()]
+    return "".join(each if each.endswith(",") else f"{each} " for each in before) + expression(found.tree)
+
+
+def expression(expr: s.Fact) -> str:
+    """An expression, a fact, or the growth `Theta(...)`, without dollars."""
     parts: list[str] = []
-    while isinstance(form, s.Binary) and form.op in ("+", "-"):
-        parts += [_render(form.right, _PRODUCT), form.op]
-        form = form.left
-    return " ".join([_render(form, _SUM if parts else _WHOLE), *reversed(parts)])
+    while isinstance(expr, s.Binary) and expr.op in ("+", "-"):
+        parts += [_render(expr.right, _PRODUCT), expr.op]
+        expr = expr.left
+    return " ".join([_render(expr, _SUM if parts else _LOOSE), *reversed(parts)])
 
 
-def _render(expr: s.Expr, least: int) -> str:
+def _name(text: str) -> str:
+    return text if len(text) == 1 else rf"\mathit{{{escaped(text)}}}"
+
+
+def _render(expr: s.Fact, least: int) -> str:
     """An expression in parentheses if it binds less than `least`."""
     text, strength = _bare(expr)
     return text if strength >= least else rf"\left({text}\right)"
@@ -56,12 +63,14 @@ def _without_sign(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _bare(expr: s.Expr) -> tuple[str, int]:
+def _bare(expr: s.Fact) -> tuple[str, int]:
     match expr:
         case s.Integer(value=value):
             return exact(value), _POWER
+        case s.Real(text=text):
+            return text, _POWER
         case s.Name(id=name):
-            return (name if len(name) == 1 else rf"\mathit{{{escaped(name)}}}"), _POWER
+            return _name(name), _POWER
         case s.Unary(op="-", operand=operand):
             return f"-{_render(operand, _PRODUCT)}", _SUM
         case s.Binary(op="*" | "/") if (positive := _without_sign(expr)) is not None:
@@ -82,8 +91,17 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
         case s.Binary(op="%", left=left, right=right):
             # Brackets say how far it reaches, wherever something stands next to it.
             return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _WHOLE
-        case s.Binary(op=op, left=left, right=right):
+        case s.Binary(op="+" | "-" as op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
+        case s.Binary(op=op, left=left, right=right) if op in _RELATIONS:
+            least = _LOOSE if op == "or" else _WHOLE
+            return f"{_render(left, least)} {_RELATIONS[op]} {_render(right, least)}", _LOOSE
+        case s.IsPower(value=value, base=base):
+            return rf"{_render(value, _SUM)} \text{{ is power of }} {_render(base, _SUM)}", _LOOSE
+        case s.IsSquare(value=value):
+            return rf"{_render(value, _SUM)} \text{{ is square}}", _LOOSE
+        case s.Divides(divisor=divisor, value=value):
+            return rf"{_render(divisor, _SUM)} \text{{ divides }} {_render(value, _SUM)}", _LOOSE
         case s.Call(function="sqrt", arguments=(argument,)):
             return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
@@ -93,9 +111,9 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
                 return rf"\left{opening}{inner}\right{closing.strip()}", _POWER
             if function == "log2" and isinstance(arguments[0], s.Name | s.Integer):
                 return rf"\log_2 {inner}", _PRODUCT
-            return rf"{_FUNCTIONS[function]}\left({inner}\right)", _POWER
+            return rf"{_FUNCTIONS.get(function) or _name(function)}\left({inner}\right)", _POWER
         case _:
-            raise ValueError(f"a cost holds no {type(expr).__name__}")
+            return rf"\text{{{escaped(format_fact(expr))}}}", _POWER
 
 
 def _starts_with_digit(expr: s.Expr) -> bool:
@@ -108,15 +126,15 @@ def _starts_with_digit(expr: s.Expr) -> bool:
             return False
 
 
-def condition(text: str) -> str:
-    """Where a bound holds."""
-    if text == "otherwise":
-        return r"\quad \text{otherwise}"
-    sides = [re.fullmatch(r"(.+) (>=|<=|==|!=|<|>) (.+)", part) for part in text.split(" and ")]
-    if " or " in text or not all(sides):
-        return rf"\quad \text{{where {escaped(text)}}}"
-    shown = (f"{expression(each[1])} {RELATIONS[each[2]]} {expression(each[3])}" for each in sides if each)
-    return r"\quad \text{where } " + r" \text{ and } ".join(shown)
+def displayed(text: str) -> str:
+    """Text with formulas, within a display."""
+    return " ".join(_piece(each) for each in pieces_of(text))
+
+
+def _piece(text: str) -> str:
+    if isinstance(text, Formula):
+        return formula(text)
+    return text if text.isdecimal() else _RELATIONS.get(text) or rf"\text{{{escaped(text)}}}"
 
 
 def escaped(text: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from archline.expr.text import format_fact
+from archline.expr.text import Formula, joined, phrase
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
-from archline.report.documents import Document, FormulaText, Phrase, Table, conditions, joined, with_growths
+from archline.report.documents import Document, Table
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
 
@@ -94,23 +94,16 @@ def document(found: Sequence[Listed]) -> dict[str, Any]:
 def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
     """Its parameters, sizes and facts, and what it ensures."""
     rows = tuple(_parameter(each) for each in algorithm.parameters)
-    sentences: list[Phrase] = []
+    sentences: list[str] = []
     if signature.size_names:
-        sentences.append((f"sizes: {', '.join(signature.size_names)}",))
+        sentences.append(f"sizes: {', '.join(signature.size_names)}")
     if algorithm.where:
-        facts = [piece for each in algorithm.where for piece in conditions(format_fact(each))]
-        sentences.append(("where ", *joined(facts, ", ")))
-    sentences += [("ensures ", *_ensured(each)) for each in algorithm.ensures]
+        sentences.append(phrase("where ", joined(map(Formula, algorithm.where), ", ")))
+    sentences += [phrase("ensures ", contract_text(each)) for each in algorithm.ensures]
     place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 
 
-def _ensured(ensures: s.Ensures) -> Phrase:
-    claim, _, facts = contract_text(ensures).partition(" when ")
-    when = joined([piece for each in ensures.when for piece in conditions(format_fact(each))], ", ") if facts else ()
-    return (*(with_growths(claim) if " is " in claim else (FormulaText(claim),)), *((" when ", *when) if when else ()))
-
-
-def _parameter(parameter: s.Parameter) -> tuple[Phrase, ...]:
+def _parameter(parameter: s.Parameter) -> tuple[str, str]:
     name, _, kind = format_parameter(parameter).partition(": ")
-    return (name,), (kind,)
+    return name, kind

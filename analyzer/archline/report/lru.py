@@ -7,23 +7,25 @@ from typing import Any
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.distribution import Condition, LruCounts, Piece, Piecewise
+from archline.expr import build as b
+from archline.expr.text import Formula, joined, phrase
 from archline.report.cost_view import CostView, LruView
-from archline.report.documents import FormulaText, Item, Phrase, Table, cells
+from archline.report.documents import Item, Table
 
 
 def items(view: CostView, lru: LruView) -> Iterator[Item]:
     """Without a point the accesses by distance, at one the misses by number of lines."""
     if lru.counts is None:
         place = f" ({lru.place})" if lru.place else ""
-        yield (f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}",)
+        yield f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}"
     elif lru.misses is None:
         yield from _distribution(view, lru.counts)
     else:
-        yield (f"LRU in {_lines(lru.line)}: {lru.accesses} accesses",)
-        rows = tuple(cells(str(lines), str(misses)) for lines, misses in lru.misses)
+        yield f"LRU in {_lines(lru.line)}: {lru.accesses} accesses"
+        rows = tuple((str(lines), str(misses)) for lines, misses in lru.misses)
         yield Table(("lines", "misses"), rows, right=(0, 1))
         if lru.bound is not None:
-            yield (f"so {origin(lru)}",)
+            yield f"so {origin(lru)}"
 
 
 def _lines(line: int) -> str:
@@ -40,13 +42,13 @@ def origin(lru: LruView) -> str:
 def _distribution(view: CostView, counts: LruCounts) -> Iterator[Item]:
     yield (
         f"LRU in {_lines(counts.line)}: accesses by distance, the number of lines accessed since the line was"
-        " last, itself among them; those at distances above the cache's lines are misses",
+        " last, itself among them; those at distances above the cache's lines are misses"
     )
-    rows: list[tuple[Phrase, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for distance, pieces in _rows(view, counts):
         for piece in pieces:
             when = condition(view, piece)
-            rows.append(((distance,), (FormulaText(view.text(piece.value)), f" where {when}" if when else "")))
+            rows.append((distance, phrase(view.text(piece.value), *((" where ", when) if when else ()))))
             distance = ""
     yield Table(("distance", "accesses"), tuple(rows))
 
@@ -72,16 +74,16 @@ def condition(view: CostView, piece: Piece) -> str:
     """Where a piece holds; "" for everywhere."""
     if not all(piece.cases):
         return ""
-    return " or ".join(" and ".join(_relation(view, each) for each in case) for case in piece.cases)
+    return joined((joined((_relation(view, each) for each in case), " and ") for case in piece.cases), " or ")
 
 
-def _relation(view: CostView, known: Condition) -> str:
+def _relation(view: CostView, known: Condition) -> Formula:
     """With nothing subtracted on either side."""
     right = Poly({monomial: -factor for monomial, factor in known.value.terms.items() if factor < 0})
     left = known.value + right
     if not left or (left.is_constant and not right.is_constant):
-        return f"{view.text(right)} {'=' if known.equal else '<='} {view.text(left)}"
-    return f"{view.text(left)} {'=' if known.equal else '>='} {view.text(right)}"
+        return Formula(b.binary("=" if known.equal else "<=", view.tree(right), view.tree(left)))
+    return Formula(b.binary("=" if known.equal else ">=", view.tree(left), view.tree(right)))
 
 
 def document(view: CostView, lru: LruView) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from archline.numbers import exact, point_text, readable
 from archline.report import paths
 from archline.report.communication import document as bounds_document
 from archline.report.communication import of_run
-from archline.report.documents import Document, Table, cells, sentences
+from archline.report.documents import Document, Table
 from archline.report.json import VERSION, ends, point
 from archline.report.layout import Columns, page, wrap
 from archline.report.view import Number, RunView, ValueRange
@@ -124,8 +124,8 @@ def document(view: RunView) -> Document:
     """A table of counts, and what they are of."""
     head, *rows = counted(view)
     outside = alarm(view.counts.outside) if view.counts.outside else ""
-    table = Table(tuple(head), tuple(cells(*row) for row in rows), right=(1, 2, 3, 5, 6))
-    return Document(run_heading(view), "", "", ((table,), sentences(outside, *notes(view))))
+    table = Table(tuple(head), tuple(map(tuple, rows)), right=(1, 2, 3, 5, 6))
+    return Document(run_heading(view), "", "", ((table,), tuple(filter(None, (outside, *notes(view))))))
 
 
 def run_document(view: RunView) -> dict[str, Any]:

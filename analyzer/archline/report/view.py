@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.expr.text import Formula, joined, phrase
+from archline.growth.growths import order
 from archline.language import syntax as s
-from archline.language.printer import format_expression, format_fact
 from archline.numbers import point_text
 from archline.records import field, record
 from archline.resources import resource
@@ -244,9 +245,9 @@ def contract(verdict: Verdict, certificates: bool = False) -> Contract:
 
 def contract_text(ensures: s.Ensures) -> str:
     """The `ensures` as the source has it, in canonical form."""
-    bound = format_expression(ensures.bound)
-    relation = ensures.relation
-    comparison = relation in ("==", "<=", ">=")
-    text = f"{ensures.subject} {relation} {bound}" if comparison else f"{ensures.subject} is {relation}({bound})"
-    when = ", ".join(format_fact(fact) for fact in ensures.when)
-    return f"{text} when {when}" if when else text
+    subject, relation = ensures.subject, ensures.relation
+    if relation in ("==", "<=", ">="):
+        text: str = Formula(ensures.bound, f"{subject} {relation}")
+    else:
+        text = phrase(f"{subject} is ", order(relation, ensures.bound))
+    return phrase(text, " when ", joined(map(Formula, ensures.when), ", ")) if ensures.when else text

@@ -14,6 +14,9 @@ from fractions import Fraction
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, ends_at
+from archline.expr import build as b
+from archline.expr.text import phrase
+from archline.growth.growths import order
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays
 from archline.language.model import Module
@@ -66,7 +69,7 @@ class Schedule:
 
 
 def schedules(
-    module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: str
+    module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
 ) -> tuple[Schedule, ...]:
     """Bounds in terms of io on one processor and the growth of the span; none where io is unknown.
 
@@ -74,15 +77,19 @@ def schedules(
     """
     if io.upper is None or any(local_arrays(module, algorithm)):
         return ()
+    count = b.name(processors) if isinstance(processors, str) else b.number(processors)
+    stolen = b.binary("*", b.quotient([count, b.name("Z")], [b.name("L")]), span)
+    lines = b.product([count, b.name("L"), span])
+    io_of_one = b.name("io")
     return (
         Schedule(
             "work stealing",
-            f"O(io + {processors}*Z/L*({span})) expected, a cache of Z words each",
+            phrase(order("O", b.binary("+", io_of_one, stolen)), " expected, a cache of Z words each"),
             "Acar, Blelloch, Blumofe, The Data Locality of Work Stealing, SPAA 2000",
         ),
         Schedule(
             "depth first",
-            f"O(io) in one cache of Z + O({processors}*L*({span})) words",
+            phrase(order("O", io_of_one), " in one cache of Z + ", order("O", lines), " words"),
             "Blelloch, Gibbons, Effectively Sharing a Cache Among Threads, SPAA 2004",
         ),
     )

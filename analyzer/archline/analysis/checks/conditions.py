@@ -24,7 +24,7 @@ from archline.algebra.prove.residues import never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr import build as b
-from archline.expr.text import conjunction, format_expression, format_fact
+from archline.expr.text import Formula, conjunction, format_expression, format_fact, phrase, pieces_of
 from archline.expr.tree import divisions
 from archline.ir.conditions import OPPOSITE, knowing, negated, required
 from archline.ir.conditions import never_negative as differences
@@ -104,8 +104,8 @@ class Assumption:
         if fact is None:
             return ""
         where = conjunction(_relation(each, self.order) for each in self.when)
-        shown = f"{format_fact(fact)} where {where}" if where else format_fact(fact)
-        shown = f"{shown} at each call of `{self.algorithm}`" if self.recursive else shown
+        shown = phrase(Formula(fact), " where ", where) if where else Formula(fact)
+        shown = phrase(shown, f" at each call of `{self.algorithm}`") if self.recursive else shown
         return shown if len(shown) <= MAX_LENGTH else ""
 
 
@@ -116,7 +116,8 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
     many = sum(bool(each.form) and each.recursive for each in found) > MAX_FORMS
     for each in found:
         if each.form and not (many and each.recursive):
-            forms.setdefault(each.form.removesuffix(f" of `{algorithm}`"))
+            own = each.recursive and each.algorithm == algorithm
+            forms.setdefault(phrase(*pieces_of(each.form)[:-1], " at each call") if own else each.form)
         else:
             others.setdefault((each.general, each.algorithm), []).append(each)
     for (general, name), group in others.items():

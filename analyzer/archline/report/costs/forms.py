@@ -10,15 +10,17 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import ConditionalBound, Residency
 from archline.claims.optimality import Attained
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
+from archline.expr.text import Formula, behind, joined, phrase
 from archline.growth.leading_terms import CACHE, grown
-from archline.growth.short_forms import CUT, FULL, cut, divisors, lead_of, short_form
+from archline.growth.short_forms import cut, divisors, lead_of, short_form
+from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
-from archline.report.derivation import COMPULSORY, factors
-from archline.report.documents import FormulaText, Phrase, conditions, with_growths
+from archline.report.derivation import COMPULSORY, factors, floors
 
 IO = "io (cache misses)"
 LEADING = "~: leading terms as all sizes grow"
@@ -29,29 +31,14 @@ class PageRow:
     """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
 
     label: str
-    form: Phrase
-    status: Phrase = ()
+    form: str
+    status: str = ""
     growth: str = ""
 
     @property
-    def cells(self) -> tuple[Phrase, ...]:
+    def cells(self) -> tuple[str, ...]:
         """The cells of its row."""
-        return (self.label,), self.form, self.status, with_growths(self.growth)
-
-
-def form_of(view: CostView, value: Poly, most: int = FULL) -> str:
-    """The form in full where it is short, else its leading terms, or the first ones, which is no formula."""
-    return shown_form(short_form(value, view.text, most))
-
-
-def shown_form(text: str) -> str:
-    """The text as a formula, unless it is cut."""
-    return text if text.endswith(CUT) else FormulaText(text)
-
-
-def bounded(relation: str, form: str) -> Phrase:
-    """A form behind its relation."""
-    return (FormulaText(f"{relation} {form}"),) if isinstance(form, FormulaText) else (f"{relation} ", form)
+        return self.label, self.form, self.status, self.growth
 
 
 def divisors_of(row: CostRow) -> frozenset[str]:
@@ -186,10 +173,10 @@ def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     shown: set[str] = set()
     for each in _chosen(row.alternatives):
-        form = form_of(view, each.upper)
+        form = short_form(each.upper, view.text)
         if form not in shown:
             shown.add(form)
-            yield PageRow(what_fits(each), (form,), bounded("Z >=", least_cache(view, row, each)))
+            yield PageRow(what_fits(each), form, behind("Z >=", least_cache(view, row, each)))
 
 
 def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
@@ -218,19 +205,22 @@ def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
 
 def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
-    text = each.when.removeprefix("Z >= ")
+    match each.where:
+        case s.Binary(op=">=", left=s.Name(id="Z"), right=least):
+            text = Formula(least)
+        case other:
+            text = Formula(other)
     if len(text) <= SHORT:
-        return FormulaText(text)
+        return text
     leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in each.needs if "Z" in need.names}
     known = [lead for lead in leads if lead is not None]
     if len(known) < len(leads):
-        return shown_form(cut(text, 2 * SHORT))
+        return cut(text, 2 * SHORT)
     large = grown(frozenset().union(*(lead.names for lead in known)))
     most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
     texts = sorted(map(view.text, most))
-    short = f"~ {texts[0]}" if len(texts) == 1 else f"~ max({', '.join(texts)})"
-    shown = min(short, text, key=len)
-    return shown_form(cut(shown, 2 * SHORT))
+    short = Formula(texts[0].tree if len(texts) == 1 else b.call("max", *(each.expr for each in texts)), "~")
+    return cut(min(short, text, key=len), 2 * SHORT)
 
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
@@ -238,24 +228,24 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
     label = IO if row.metric == "io" else row.metric
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
-        yield PageRow(label, (_values(row),), (_tightness(row),))
+        yield PageRow(label, _values(row), _tightness(row))
         return
     if row.lower is None or row.upper is None:
-        yield PageRow(label, ("unknown",), ("unknown",), growth)
-        yield PageRow("", (f"{row.why}{f' ({row.place})' if row.place else ''}",))
+        yield PageRow(label, "unknown", "unknown", growth)
+        yield PageRow("", f"{row.why}{f' ({row.place})' if row.place else ''}")
         return
-    status = ("exact" if row.exact else "bounds",)
+    status = "exact" if row.exact else "bounds"
     if row.metric in OF_CACHE and row.alternatives:
-        yield PageRow(label, ("by the size of the cache, at most",), status, growth)
+        yield PageRow(label, "by the size of the cache, at most", status, growth)
     elif row.exact:
-        yield PageRow(label, (form_of(view, row.upper),), status, growth)
+        yield PageRow(label, short_form(row.upper, view.text), status, growth)
         if why is not None:
-            yield PageRow("", (why,))
+            yield PageRow("", why)
     elif row.regimes:
         yield from _cases(view, row, label, growth)
     else:
-        yield PageRow(label, bounded("<=", form_of(view, row.upper)), status, growth)
-        yield PageRow("", bounded(">=", form_of(view, row.lower)))
+        yield PageRow(label, behind("<=", short_form(row.upper, view.text)), status, growth)
+        yield PageRow("", behind(">=", short_form(row.lower, view.text)))
 
 
 def _tightness(row: CostRow) -> str:
@@ -269,13 +259,13 @@ def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[Pa
     """The last of the cases, which leaves out small sizes, or all where they are few."""
     shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
     for each in shown:
-        where: Phrase = (each.when,) if each.when == "otherwise" else ("where ", *conditions(each.when))
-        upper = form_of(view, each.upper)
+        where = phrase("where ", each.when) if each.where else each.when
+        upper = short_form(each.upper, view.text)
         if each.upper == each.lower:
-            yield PageRow(label, (upper,), where, growth)
+            yield PageRow(label, upper, where, growth)
         else:
-            yield PageRow(label, bounded("<=", upper), where, growth)
-            yield PageRow("", bounded(">=", form_of(view, each.lower)))
+            yield PageRow(label, behind("<=", upper), where, growth)
+            yield PageRow("", behind(">=", short_form(each.lower, view.text)))
         label = growth = ""
 
 
@@ -286,34 +276,33 @@ def _values(row: CostRow) -> str:
     return low if low == high else f"{low} .. {high}"
 
 
-def bound_sentences(view: CostView, row: CostRow) -> Iterator[Phrase]:
+def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     """The lower bound for any schedule, and within which factor of it the upper bounds are."""
     if row.lower is None:
         return
     if view.at is not None:
-        yield from ((each,) for each in factors(row))
+        yield from factors(row)
         return
     found = row.attained
-    least = form_of(view, row.regimes[-1].lower if row.regimes else row.lower)
+    least = short_form(row.regimes[-1].lower if row.regimes else row.lower, view.text)
     if found is None or not found.floors:
-        yield "lower bound: ", least, f", {COMPULSORY[row.metric]}"
+        yield phrase("lower bound: ", least, f", {COMPULSORY[row.metric]}")
     else:
-        order = FormulaText(f"Omega({' + '.join(found.floors)})")
-        yield "lower bound for any schedule: ", order, ", and the compulsory misses, ", least
+        yield phrase("lower bound for any schedule: ", floors(found), ", and the compulsory misses, ", least)
     if found is not None:
         yield from _nearness(view, row, found)
 
 
-def _nearness(view: CostView, row: CostRow, found: Attained) -> Iterator[Phrase]:
+def _nearness(view: CostView, row: CostRow, found: Attained) -> Iterator[str]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
     bounds = {each.when: each for each in row.alternatives}
     parts: list[str] = []
     for each in known[:-4:-1]:
         near = bounds.get(each.when)
-        when = conditions(each.when) if near is None else bounded("Z >=", least_cache(view, row, near))
-        parts += ["; " * bool(parts), *with_growths(each.text), *((" where ", *when) if each.when else ())]
+        when = each.when if near is None else behind("Z >=", least_cache(view, row, near))
+        parts.append(phrase(each.text, *((" where ", when) if when else ())))
     if parts:
-        yield (*parts, *((", if ", *conditions(" and ".join(found.under))) if found.under else ()))
+        yield phrase(joined(parts, "; "), *((", if ", joined(found.under, " and ")) if found.under else ()))
     elif found.regimes and found.regimes[0].reason:
-        yield (f"how near that is to the bounds is not known: {found.regimes[0].reason}",)
+        yield f"how near that is to the bounds is not known: {found.regimes[0].reason}"

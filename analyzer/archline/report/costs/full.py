@@ -1,4 +1,4 @@
-"""The costs of an algorithm in full, with all regimes and lower bounds, as text, Markdown, LaTeX and JSON."""
+"""The costs of an algorithm in full, with all regimes and lower bounds: a page, and JSON."""
 
 from __future__ import annotations
 
@@ -11,167 +11,88 @@ from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import Attained
 from archline.claims.published import Published
 from archline.costs.communication import replicated
+from archline.expr.text import joined, phrase
 from archline.numbers import exact, point_text, readable
-from archline.report import derivation, lru
-from archline.report.communication import block, bound_sentences
+from archline.report import communication, derivation, lru
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostRow, CostView, relations
-from archline.report.documents import Document, FormulaText, Phrase, Table, markdown, parts
+from archline.report.costs.page import on_several
+from archline.report.documents import Document, Section, Table
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, ends, plain, point
-from archline.report.latex import RELATIONS, condition, escaped, expression
-from archline.report.layout import Columns, Inside, Part, page
 from archline.report.lru import document as lru_document
 from archline.report.view import Number, ValueRange
 
 
-def as_text(view: CostView, width: int) -> str:
+def document(view: CostView) -> Document:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
     known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
-    bounds = block(known) if known is not None and known.bounds else []
-    values: list[Part] = []
-    if view.at is not None:
-        near = (factor for row in view.rows for factor in derivation.factors(row))
-        values = [f"at {point_text(view.at)}{assumed}", _value_table(view), *near]
-    schedules = list(derivation.schedules(view.schedules))
-    return page(
-        width,
-        f"{view.algorithm}: {view.doc}" if view.doc else view.algorithm,
-        [_cost_table(view)],
-        values,
-        bounds,
-        [] if view.replicated is None else [replicated(view.replicated, known is not None)],
-        ["io on several processors, up to constants", *schedules] if schedules else [],
-        [] if view.lru is None else [*parts(lru.items(view, view.lru), width)],
-        ["assuming", Inside(view.assumptions)] if view.assumptions else [],
-        ["uses declared costs: " + ", ".join(trusted)] if trusted else [],
-        ["ensures", Inside([Columns(contracts(view.contracts))])] if view.contracts else [],
+    near = [factor for row in view.rows for factor in derivation.factors(row)]
+    claims = Table(("outcome", "claim"), tuple(map(tuple, contracts(view.contracts))), headed=False)
+    return Document(
+        view.algorithm,
+        view.doc or "",
+        "",
+        (
+            (Table(("metric", "status", "", "cost"), tuple(_costs(view))),),
+            () if view.at is None else (f"at {point_text(view.at)}{assumed}", _values(view), *near),
+            tuple(communication.items(known)) if known is not None and known.bounds else (),
+            () if view.replicated is None else (replicated(view.replicated, known is not None),),
+            on_several(view),
+            () if view.lru is None else tuple(lru.items(view, view.lru)),
+            (Section("assuming", view.assumptions),) if view.assumptions else (),
+            (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
+            (Section("ensures", (claims,)),) if view.contracts else (),
+        ),
     )
 
 
-def _cost_table(view: CostView) -> Columns:
-    rows = [["metric", "status", "", "cost"]]
+def _costs(view: CostView) -> Iterator[tuple[str, ...]]:
     for row in view.rows:
-        rows.extend(_bounds(view, row, row.metric))
+        yield from _bounds(view, row, row.metric)
         if row.growth is not None:
-            rows.append(["", "growth", "", ", ".join(filter(None, (row.growth, row.open)))])
+            yield "", "growth", "", joined(filter(None, (row.growth, row.open)), ", ")
         if row.attained is not None:
-            rows.extend(["", name, "", factor] for name, factor in derivation.attained(row.attained))
+            yield from (("", name, "", factor) for name, factor in derivation.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
-                rows.extend(_bounds(view, kind, f"  {kind.metric}"))
-    return Columns(rows)
+                yield from _bounds(view, kind, f"  {kind.metric}")
 
 
-def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[list[str]]:
+def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
-        yield [name, row.status, "?", f"{row.why}{place}"]
+        yield name, row.status, "?", f"{row.why}{place}"
     status: str = row.status
     for when, lower, upper in row.cases:
         if when:
-            label = f"{when}:" if when == "otherwise" else f"where {when}:"
-            yield [name, row.status if lower is not None else "", "", label]
+            label = phrase(*("where " * (when != "otherwise"), when, ":"))
+            yield name, row.status if lower is not None else "", "", label
             name = status = ""
         for relation, value in relations(lower, upper):
-            yield [name, status, relation, view.text(value)]
+            yield name, status, relation, view.text(value)
             name = status = ""
         for looked, least in row.lowers if upper is None else ():
-            yield ["", "", "", f"by {looked}:"]
-            yield ["", "", ">=", view.text(least)]
+            yield "", "", "", f"by {looked}:"
+            yield "", "", ">=", view.text(least)
 
 
-def _value_table(view: CostView) -> Columns:
+def _values(view: CostView) -> Table:
     single = all(row.values is None or row.values.lower == row.values.upper for row in view.rows)
-    rows = [["metric", "value"] if single else ["metric", "lower", "upper"]]
+    rows = []
     for row in view.rows:
         shown = _value_cells(row.values, row.why)
-        rows.append([row.metric, *(shown[:1] if single else shown)])
-    return Columns(rows, (1, 2) if all(row.values is not None for row in view.rows) else ())
+        rows.append((row.metric, *(shown[:1] if single else shown)))
+    right = (1, 2) if all(row.values is not None for row in view.rows) else ()
+    return Table(("metric", "value") if single else ("metric", "lower", "upper"), tuple(rows), right=right)
 
 
-def _value_cells(values: ValueRange | None, reason: str | None) -> list[str]:
+def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, str]:
     if values is None:
-        return [reason or "unknown", ""]
-    return [readable(values.lower), readable(values.upper)]
-
-
-def as_markdown(view: CostView) -> str:
-    """The costs of an algorithm as a heading and a table."""
-    at = [f"at {point_text(view.at)}"] if view.at is not None else []
-    rows = tuple(cells for row in view.rows for cells in _rows(view, row))
-    sentences: list[Phrase] = [*bound_sentences(view)]
-    sentences += [("assuming ", FormulaText(each)) for each in view.assumptions]
-    sentences += [(f"{each.outcome}: ", FormulaText(each.text)) for each in view.contracts]
-    table = Table(("metric", "status", "lower", "upper", *at), rows)
-    return markdown(Document(view.algorithm, view.doc or "", "", ((table, *sentences),)))
-
-
-def _rows(view: CostView, row: CostRow) -> Iterator[tuple[Phrase, ...]]:
-    """A metric, and beneath it what bounds it where conditions hold."""
-    cases = list(row.cases)
-    bounds: list[Phrase] = [(), ()] if cases else [(row.why or "unknown",), ()]
-    if cases and not cases[0][0]:
-        bounds = [_form(view, each) for each in cases.pop(0)[1:]]
-    lower, upper = ("", "") if row.values is None else (readable(row.values.lower), readable(row.values.upper))
-    value = "unknown" if row.values is None else lower if lower == upper else f"{lower} to {upper}"
-    yield (row.metric,), (row.status,), *bounds, *(((value,),) if view.at is not None else ())
-    for when, *both in cases:
-        where: Phrase = (when,) if when == "otherwise" else ("where ", FormulaText(when))
-        yield (), where, *(_form(view, each) for each in both), *(((),) if view.at is not None else ())
-
-
-def _form(view: CostView, bound: Any) -> Phrase:
-    return () if bound is None else (FormulaText(view.text(bound)),)
-
-
-def as_latex(view: CostView) -> str:
-    """The costs of an algorithm as an aligned display."""
-    rows = [line for row in view.rows for line in _row(row, view)]
-    rows += _any_algorithm(view)
-    comments = [] if view.replicated is None else [f"% {replicated(view.replicated, view.communication is not None)}"]
-    display = " \\\\\n".join(rows)
-    return "\n".join([f"% {view.algorithm}", *comments, r"\begin{align*}", display, r"\end{align*}"]) + "\n"
-
-
-def _any_algorithm(view: CostView) -> list[str]:
-    """Lower bounds on words for any algorithm of the same problem."""
-    found = view.communication
-    lines = []
-    for bound in () if found is None else found.bounds:
-        of = rf"\quad \text{{for any {escaped(found.any if found is not None else '')}, {bound.kind}}}"
-        if bound.growth is not None:
-            inner = expression(bound.growth.removeprefix("Omega(").removesuffix(")"))
-            lines.append(rf"  \mathrm{{words}} &= \Omega\left({inner}\right) {of}")
-        for when, text in bound.cases:
-            lines.append(rf"  \mathrm{{words}} &\ge {expression(text)} {of} {condition(when) if when else ''}".rstrip())
-    return lines
-
-
-def _row(row: CostRow, view: CostView) -> list[str]:
-    name = rf"\mathrm{{{row.metric}}}(\text{{{escaped(view.algorithm)}}}) "
-    if row.lower is None or row.upper is None:
-        return [rf"  {name}&\quad \text{{unknown: {escaped(row.why or '')}}}"]
-    if row.exact:
-        value = f" = {exact(row.values.lower)}" if row.values is not None else ""
-        return [f"  {name}&= {expression(view.tree(row.lower))}{value}"]
-    found: list[str] = []
-    for when, lower, upper in row.cases:
-        where = condition(when) if when else ""
-        for relation, bound in relations(lower, upper):
-            found.append(rf"  {name}&{RELATIONS[relation]} {expression(view.tree(bound))} {where}".rstrip())
-            name = ""
-    return [*found, *(rf"  &{value} \quad \text{{at these sizes}}" for value in _values(row))]
-
-
-def _values(row: CostRow) -> list[str]:
-    """The bounds at sizes, which may be tighter than their closed forms."""
-    if row.values is None:
-        return []
-    lower, upper = exact(row.values.lower), exact(row.values.upper)
-    return [f"= {lower}"] if lower == upper else [rf"\ge {lower}", rf"\le {upper}"]
+        return reason or "unknown", ""
+    return readable(values.lower), readable(values.upper)
 
 
 def as_document(view: CostView) -> dict[str, Any]:

@@ -10,16 +10,18 @@ from fractions import Fraction
 
 from archline.claims.communication_bounds import Ends
 from archline.costs.communication import replicated
-from archline.expr.text import conjunction, format_fact
-from archline.growth.growths import quotient
+from archline.expr import build as b
+from archline.expr.build import ONE
+from archline.expr.text import Formula, behind, conjunction, format_fact, joined, phrase
+from archline.growth.growths import order, quotient
 from archline.language.metrics import OF_CACHE
 from archline.numbers import point_text, readable, short
 from archline.records import replace
-from archline.report import lru
-from archline.report.communication import BoundView, CommunicationView, amount, factor, nearness_text, on_processors
+from archline.report import derivation, lru
+from archline.report.communication import BoundView, CommunicationView, factor, nearness_text, numeral, on_processors
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import IO, LEADING, PageRow, bound_sentences, divisors_of, metric_rows, regime_rows
-from archline.report.documents import Document, FormulaText, Phrase, Section, Table, conditions, text, with_growths
+from archline.report.documents import Document, Section, Table, text
 from archline.report.findings import tally
 from archline.report.view import Contract, shown_place
 
@@ -28,6 +30,8 @@ OF_REPLACEMENT = {
     "bytes": "bytes: the fewest that any replacement fetches and writes back, in words of 8 B",
 }
 """Which replacement a metric is about."""
+RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
+"""The parallelism."""
 
 
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
@@ -43,18 +47,16 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     bound = () if io is None else tuple(bound_sentences(view, io))
     notes = list(_notes(view))
     if case is not None:
-        notes[:0] = [("where ", *conditions(" and ".join(case.case_when)), "; for all sizes see --all")]
-    if any("~" in piece for line in (*lines, *regimes) for piece in (*line.form, *line.status)):
-        with_lines = ("; of io, for ", FormulaText("L >= 2")) if io is not None and not view.on_grid else ()
-        notes.append((LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
+        notes.insert(0, phrase("where ", case.case_when, "; for all sizes see --all"))
+    if any("~" in line.form + line.status for line in (*lines, *regimes)):
+        with_lines = ("; of io, for ", Formula(b.least(("L",), 2)[0])) if io is not None and not view.on_grid else ()
+        notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     by_cache = Table(
         ("in the cache", "io at most", "where"), tuple(each.cells[:3] for each in regimes), headed=False, below=(2,)
     )
     costs = Table(
         ("metric", "cost", "status", "growth"), tuple(each.cells for each in lines), headed=False, below=(2, 3)
     )
-    schedules = tuple((each.name, ": ", *with_growths(each.bound), f" ({each.source})") for each in view.schedules)
-    on_several = Section(("io on several processors, up to constants",), (Section((), schedules),))
     known = view.communication
     shown = known is not None and known.bounds and {"words", "messages"} & {*(metrics or ("words",))}
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
@@ -63,13 +65,19 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         doc,
         place,
         (
-            (costs, Section((), (by_cache, *bound))),
+            (costs, Section("", (by_cache, *bound))),
             (_least(known),) if shown and known is not None else (),
-            (on_several,) if schedules else (),
+            on_several(view),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
             notes,
         ),
     )
+
+
+def on_several(view: CostView) -> tuple[Section, ...]:
+    """What io is on several processors, if that is known."""
+    known = tuple(derivation.schedules(view.schedules))
+    return (Section("io on several processors, up to constants", (Section("", known),)),) if known else ()
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:
@@ -96,53 +104,53 @@ def _parallelism(view: CostView) -> PageRow | None:
     if work is None or span is None:
         return None
     if view.serial and work.lower is not None and not (work.declared or span.declared):
-        everywhere = PageRow("parallelism", (FormulaText("work/span"),), (), "Theta(1)")
-        return everywhere if view.at is None else PageRow("parallelism", ("1",))
+        return (
+            PageRow("parallelism", RATIO, "", order("Theta", ONE)) if view.at is None else PageRow("parallelism", "1")
+        )
     if view.at is not None:
         if work.values is None or span.values is None or not span.values.lower:
             return None
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = map(short, ends)
-        return PageRow("parallelism", (low if low == high else f"{low} .. {high}",))
-    orders = [(order.upper, order) for each in (work, span) for order in each.growths]
-    match [(upper, order) for upper, order in orders if upper is not None and order.tight and not order.is_zero]:
-        case [(above, first), (below, second)] if len(orders) == 2:
-            where = {format_fact(each): each for each in (*first.where, *second.where)}
-            condition = f" where {conjunction(where.values())}" if where else ""
-            return PageRow(
-                "parallelism", (FormulaText("work/span"),), (), f"Theta({quotient(above, below)}){condition}"
-            )
+        return PageRow("parallelism", low if low == high else f"{low} .. {high}")
+    found = [(each.upper, each) for row in (work, span) for each in row.growths]
+    match [(upper, each) for upper, each in found if upper is not None and each.tight and not each.is_zero]:
+        case [(above, first), (below, second)] if len(found) == 2:
+            where = conjunction({format_fact(each): each for each in (*first.where, *second.where)}.values())
+            growth = phrase(order("Theta", quotient(above, below)), *((" where ", where) if where else ()))
+            return PageRow("parallelism", RATIO, "", growth)
         case _:
-            return PageRow("parallelism", (FormulaText("work/span"),))
+            return PageRow("parallelism", RATIO)
 
 
-def _notes(view: CostView) -> Iterator[Phrase]:
+def _notes(view: CostView) -> Iterator[str]:
     if view.on_grid and "K" in view.parameters:
-        yield ("a message has K words at most, w words are ", FormulaText("ceil(w/K)"), " messages")
+        count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
+        yield phrase("a message has K words at most, w words are ", count, " messages")
     if view.on_grid:
-        yield ("each metric on its own critical path through the processors; memory: the most of any processor",)
+        yield "each metric on its own critical path through the processors; memory: the most of any processor"
         yield from _replicated(view)
     elif view.at is not None and view.cache_assumed:
-        yield ("Z and L are assumed; --cache Z=..,L=.. gives others",)
-    yield from ((OF_REPLACEMENT[row.metric],) for row in view.rows if row.metric in OF_REPLACEMENT)
+        yield "Z and L are assumed; --cache Z=..,L=.. gives others"
+    yield from (OF_REPLACEMENT[row.metric] for row in view.rows if row.metric in OF_REPLACEMENT)
     if view.assumptions:
-        yield "assuming ", *[piece for each in view.assumptions for piece in (", ", *conditions(each))][1:]
+        yield phrase("assuming ", joined(view.assumptions, ", "))
     trusted = sorted({name for row in view.rows for name in row.declared})
     if trusted:
-        yield (f"uses declared costs: {', '.join(trusted)}",)
+        yield f"uses declared costs: {', '.join(trusted)}"
     if view.contracts:
         yield from _ensured(view.contracts)
 
 
-def _ensured(found: Sequence[Contract]) -> Iterator[Phrase]:
+def _ensured(found: Sequence[Contract]) -> Iterator[str]:
     """How many claims hold, and those that do not, with the sizes at which they fail."""
-    yield (tally(found),)
+    yield tally(found)
     for each in found:
         if each.outcome != "holds":
             at = f"at {point_text(each.point)}: " if each.point else ""
-            yield (f"{each.outcome}: {each.text}: {at}{each.reason}",)
+            yield f"{each.outcome}: {each.text}: {at}{each.reason}"
     if any(each.outcome == "fails" for each in found):
-        yield ("`archline check` shows more, and exits with 1 where a claim fails",)
+        yield "`archline check` shows more, and exits with 1 where a claim fails"
 
 
 NOTHING = (Fraction(0), Fraction(0))
@@ -155,13 +163,13 @@ def _least(view: CommunicationView) -> Section:
     return Section(_least_heading(view), (table, *_least_assumptions(view)))
 
 
-def _least_heading(view: CommunicationView) -> Phrase:
+def _least_heading(view: CommunicationView) -> str:
     """What the bounds are for."""
     any_ = f"lower bounds for any {view.any}"
     if view.processors is None or view.memory is None:
         where = "" if not view.where else f", {'; '.join(view.where)}"
-        return (f"{any_}{where}",)
-    return (f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}",)
+        return f"{any_}{where}"
+    return f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}"
 
 
 def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
@@ -173,7 +181,7 @@ def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
     for each in view.bounds:
         yield from _in_sizes(each)
     if any(each.cases for each in view.bounds):
-        yield PageRow("messages", (">= words/M",))
+        yield PageRow("messages", ">= words/M")
 
 
 def _value(bound: BoundView) -> Ends:
@@ -186,40 +194,38 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
         assert each.value is not None
         known = view.words is not None and (index == 0 or each.value[1] < 0)
         near = factor(view.words, each.value) if known and view.words is not None else ""
-        least = (FormulaText(f">= {amount(max(each.value, NOTHING))}"),)
-        yield PageRow("words" if not index else "", least, (each.kind,), near)
+        yield PageRow("words" if not index else "", numeral(max(each.value, NOTHING)), each.kind, near)
     if view.least_messages is not None and view.least_messages[0] > 0:
         near = "" if view.messages is None else factor(view.messages, view.least_messages)
-        least = (FormulaText(f">= {amount(view.least_messages)}"),)
-        yield PageRow("messages", least, ("words over memory",), near)
+        yield PageRow("messages", numeral(view.least_messages), "words over memory", near)
 
 
 def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
-    near = "; ".join(nearness_text(bound.near))
+    near = joined(nearness_text(bound.near), "; ")
     if bound.growth is not None:
-        yield PageRow("words", (FormulaText(bound.growth),), (bound.kind,), near)
+        yield PageRow("words", bound.growth, bound.kind, near)
     label, kind = "words", bound.kind
     for condition, least in bound.cases:
-        where = f"where {condition}" if condition else near
-        yield PageRow(label, (FormulaText(f">= {least}"),), (kind,), where)
+        where = phrase("where ", condition) if condition else near
+        yield PageRow(label, behind(">=", least), kind, where)
         label, kind = "", ""
 
 
-def _least_assumptions(view: CommunicationView) -> Iterator[Phrase]:
+def _least_assumptions(view: CommunicationView) -> Iterator[str]:
     """What the bounds take for granted, once each."""
     found = dict.fromkeys(each for bound in view.bounds for each in bound.assumptions)
-    yield (f"assuming {'; '.join(found)} (theorems and sources: --all)",)
+    yield f"assuming {'; '.join(found)} (theorems and sources: --all)"
 
 
-def _replicated(view: CostView) -> Iterator[Phrase]:
+def _replicated(view: CostView) -> Iterator[str]:
     """That the input is replicated, and that there are no bounds then."""
     if view.replicated is not None:
-        yield (replicated(view.replicated, view.communication is not None),)
+        yield replicated(view.replicated, view.communication is not None)
 
 
 def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
     """The page as text, and how to see more."""
     found = document(view, metrics)
     *blocks, notes = found.blocks
-    more = (f"more: --all, --explain{'' if view.at is not None else ', --at'}",)
+    more = f"more: --all, --explain{'' if view.at is not None else ', --at'}"
     return text(replace(found, blocks=(*blocks, [*notes, more])), width)

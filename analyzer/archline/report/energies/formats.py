@@ -10,12 +10,13 @@ from archline.energy.levels import Level, by_level
 from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
+from archline.expr.text import joined, phrase
 from archline.numbers import exact
 from archline.report import json
 from archline.report.documents import markdown
 from archline.report.energies import shown
 from archline.report.energies.text import as_text, document
-from archline.report.latex import condition, escaped, expression
+from archline.report.latex import displayed, escaped, expression
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
 VERSION = 2
@@ -190,10 +191,10 @@ def as_latex(results: Sequence[EnergyResult], width: int) -> str:
 
 def _align(result: EnergyResult) -> str:
     relation = r"\le" if result.model.at_most else "="
-    rows = [rf"  E &{relation} {expression(result.model.expression)}"]
+    rows = [rf"  E &{relation} {expression(shown.energy_formula(result.model).tree)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
-            rows.append(rf"  &{condition(' and '.join(result.symbolic.when))}")
+            rows.append(rf"  &\quad {displayed(phrase('where ', joined(result.symbolic.when, ' and ')))}")
         for each in result.symbolic.metrics:
             assert each.ends is not None
             name, (lower, upper) = rf"\mathrm{{{each.name}}}", each.ends

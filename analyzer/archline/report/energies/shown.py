@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from archline.energy.estimates import Estimate
+from archline.energy.formulas import parsed
 from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
+from archline.expr.text import Formula, joined, phrase
 from archline.numbers import readable
 from archline.report.communication import factor
 from archline.report.costs.forms import LEADING
@@ -27,9 +29,9 @@ def approximate(value: Number, digits: int) -> str:
         return format_si(Fraction(value), "", digits)
 
 
-def energy_formula(model: Model) -> str:
+def energy_formula(model: Model) -> Formula:
     """`E = eps_op*work + ...`."""
-    return f"E {'<=' if model.at_most else '='} {model.expression}"
+    return Formula(parsed(model.expression), "E <=" if model.at_most else "E =")
 
 
 def ratio_text(value: Interval | None, digits: int = 4) -> str:
@@ -103,9 +105,9 @@ def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
 def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
     """Where forms and growth hold, and what marks those that are shortened."""
     if symbolic.when:
-        yield f"where {' and '.join(symbolic.when)}; for all sizes see --all"
+        yield phrase("where ", joined(symbolic.when, " and "), "; for all sizes see --all")
     if symbolic.assumptions:
-        yield f"assuming {', '.join(symbolic.assumptions)}"
+        yield phrase("assuming ", joined(symbolic.assumptions, ", "))
     ends = [each.shown for each in symbolic.metrics if each.shown is not None]
     if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
         yield LEADING

@@ -13,24 +13,11 @@ from archline.energy.results import EnergyResult, SymbolicEnergy, SymbolicMetric
 from archline.energy.units import amount_text, format_binary
 from archline.expr.build import ONE
 from archline.expr.intervals import Interval
-from archline.expr.text import format_expression
+from archline.expr.text import Formula, behind, joined, phrase
 from archline.expr.tree import substituted
 from archline.growth.growths import reduced
 from archline.language import syntax as s
-from archline.report.costs.forms import bounded, shown_form
-from archline.report.documents import (
-    Document,
-    FormulaText,
-    Item,
-    Phrase,
-    Section,
-    Table,
-    cells,
-    conditions,
-    growth_phrase,
-    sentences,
-    text,
-)
+from archline.report.documents import Code, Document, Item, Section, Table, text
 from archline.report.energies import shown
 from archline.report.layout import Columns, page
 
@@ -63,11 +50,11 @@ def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     estimate = result.estimate
     assert estimate is not None
     found = shown.answers(estimate)
-    rows: list[tuple[Phrase, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for name, unit in shown.ANSWERS:
         amount = found[name]
         if amount is not None:
-            rows.append(((LABELS[name],), (amount_text(amount, unit),), _formula(result, name)))
+            rows.append((LABELS[name], amount_text(amount, unit), _formula(result, name)))
             if name == "energy":
                 rows += _terms(estimate)
     executed = any(each.origin == "executed" for each in result.inputs.values())
@@ -75,30 +62,29 @@ def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     yield (Table(("", "amount", "formula or share"), tuple(rows), headed=False),)
     if estimate.model.levels:
         first, *others = _levels(estimate)
-        yield (Table(tuple(first), tuple(cells(*row) for row in others)),)
+        yield (Table(tuple(first), tuple(map(tuple, others))),)
     yield (_labelled([*_facts(result, estimate), *_stated(result.model)]),)
-    yield sentences(rests, _width(estimate), *shown.notes(result))
+    yield tuple(filter(None, (rests, _width(estimate), *shown.notes(result))))
 
 
-def _formula(result: EnergyResult, name: str) -> Phrase:
-    model = result.model
-    formulas = {"energy": shown.energy_formula(model), "time": f"T = {_defined(model)}"}
-    return (FormulaText(formulas[name]),) if name in formulas else ()
+def _formula(result: EnergyResult, name: str) -> str:
+    formulas = {"energy": shown.energy_formula, "time": _time_formula}
+    return formulas[name](result.model) if name in formulas else ""
 
 
-def _defined(model: Model) -> str:
+def _time_formula(model: Model) -> Formula:
     """The time, with definitions in place of their names, and without factors that only convert units."""
-    return _without_constants(model.formula("time"))
+    return Formula(_without_constants(model.formula("time")), "T =")
 
 
-def _without_constants(formula: s.Expr) -> str:
-    return format_expression(reduced(substituted(formula, dict.fromkeys(CONSTANTS, ONE))))
+def _without_constants(formula: s.Expr) -> s.Expr:
+    return reduced(substituted(formula, dict.fromkeys(CONSTANTS, ONE)))
 
 
-def _terms(estimate: Estimate) -> Iterator[tuple[Phrase, ...]]:
+def _terms(estimate: Estimate) -> Iterator[tuple[str, ...]]:
     for name, share in shown.shares(estimate.terms).items():
         bar = "#" * round(BAR * share) or ("." if share else "")
-        yield cells(f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}")
+        yield f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"
 
 
 def _levels(estimate: Estimate) -> list[list[str]]:
@@ -146,7 +132,8 @@ def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
 
 
 def _definitions(result: EnergyResult) -> str:
-    return ", ".join(f"{name} = {_without_constants(parsed(text))}" for name, text in result.converted.items())
+    values = {name: _without_constants(parsed(text)) for name, text in result.converted.items()}
+    return joined((Formula(value, f"{name} =") for name, value in values.items()), ", ")
 
 
 def _stated(model: Model) -> list[list[str]]:
@@ -159,7 +146,7 @@ def _stated(model: Model) -> list[list[str]]:
 
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
     """Labels and what they are of, a label once for several rows."""
-    once = (cells("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
+    once = (("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
     return Table(("", ""), tuple(once), headed=False)
 
 
@@ -226,31 +213,30 @@ def _giga(amount: Interval | None) -> str:
 # In symbols
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
-    formulas = (shown.energy_formula(model), f"= {symbolic.coefficients}", f"T = {_defined(model)}")
-    where = sentences(f"where {_definitions(result)}" if result.converted else "")
-    yield (*((FormulaText(each),) for each in formulas), *where)
+    where = (phrase("where ", _definitions(result)),) if result.converted else ()
+    yield (shown.energy_formula(model), Code(f"= {symbolic.coefficients}"), _time_formula(model), *where)
     metrics = tuple(row for each in symbolic.metrics for row in _metric(each))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
-    yield sentences(*shown.of_forms(symbolic))
+    yield tuple(shown.of_forms(symbolic))
     if symbolic.growth:
-        grown = tuple(((name,), growth_phrase(each)) for name, each in symbolic.growth.items())
-        yield (Section(("growth of the energy and of its terms",), (Table(("", ""), grown, headed=False),)),)
+        grown = tuple(symbolic.growth.items())
+        yield (Section("growth of the energy and of its terms", (Table(("", ""), grown, headed=False),)),)
     yield (_labelled(_stated(model)),)
 
 
-def _metric(metric: SymbolicMetric) -> Iterator[tuple[Phrase, ...]]:
-    growth = growth_phrase(metric.growth or "")
+def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:
+    growth = metric.growth or ""
     bounds, known = metric.shown, metric.bounds
     assert bounds is not None
     assert known is not None
     if known.lower == known.upper:
-        yield (metric.name,), (metric.status,), bounded("=", shown_form(bounds.upper)), growth
+        yield metric.name, metric.status, behind("=", bounds.upper), growth
         return
-    yield (metric.name,), (metric.status,), bounded(">=", shown_form(bounds.lower)), growth
+    yield metric.name, metric.status, behind(">=", bounds.lower), growth
     if not metric.regimes:
-        yield (), (), bounded("<=", shown_form(bounds.upper)), ()
+        yield "", "", behind("<=", bounds.upper), ""
     for when, upper in _few(metric.regimes):
-        yield (), (), bounded("<=", shown_form(upper)), ("where ", *conditions(when))
+        yield "", "", behind("<=", upper), phrase("where ", when)
 
 
 def _few(regimes: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

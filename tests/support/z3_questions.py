@@ -13,12 +13,12 @@ import pytest
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.algebra.prove.enumerate import holds_beside_power, holds_everywhere, holds_in_binades
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.enumerate import by_enumeration, holds_beside_power, holds_in_binades
+from archline.algebra.prove.prover import never_negative
 
 MILLISECONDS = 1000
 """How long z3 may look for one counterexample."""
-PROVERS = (holds_everywhere, holds_in_binades, holds_beside_power, never_negative)
+PROVERS = (by_enumeration, holds_in_binades, holds_beside_power, never_negative)
 
 
 class UntranslatableError(Exception):
@@ -44,8 +44,8 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Proved]:
     found: dict[str, Proved] = {}
 
     def logging(prover: Callable[..., bool], value_first: bool) -> Callable[..., bool]:
-        def asked(one: Any, other: Any) -> bool:
-            answer = prover(one, other)
+        def asked(one: Any, other: Any, *tactics: Any) -> bool:
+            answer = prover(one, other, *tactics)
             if answer:
                 proved = Proved(*((one, other) if value_first else (other, one)))
                 if len(proved.value.atoms()) > 0:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r

@@ -6,7 +6,7 @@ A claim is decided by the first of some tactics that does, and where none does, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -17,7 +17,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.lp import blamed
 from archline.algebra.lp.highs import SolverError
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.handelman import STRONG
+from archline.algebra.prove.prover import Tactic as Proof
+from archline.algebra.prove.prover import never_negative
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import guard
 from archline.analysis.cost import Cost, Costs, cost_text, ends_at, whole_ends_at
@@ -50,7 +52,6 @@ from archline.language.model import Module
 from archline.language.substitution import processors_of
 from archline.numbers import digits
 from archline.records import record, replace
-from archline.recurrences.exact import base_cases
 
 MAX_TERM_PRODUCTS = 500_000
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -251,9 +252,9 @@ class _Comparison:
     asked: Question
     claimed: Poly
 
-    def proved(self, proves: Callable[[Poly, Facts], bool] = never_negative) -> bool:
+    def proved(self, tactics: Sequence[Proof] = ()) -> bool:
         """Whether it holds at all sizes."""
-        return all(any(proves(each, facts) for each in group) for facts, group in self._margins())
+        return all(any(never_negative(each, facts, tactics) for each in group) for facts, group in self._margins())
 
     def unproved(self) -> Verdict:
         """The verdict where algebra alone does not prove it."""
@@ -264,7 +265,7 @@ class _Comparison:
                 return asked.verdict("fails", reason, point)
         with suppress(TooComplexError, SolverError, OverflowError):
             # What points do not refute is worth a longer search.
-            if self.proved(base_cases.proved):
+            if self.proved(STRONG):
                 return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
             return asked.unknown("the derived cost is only bounded, and its bounds do not decide it")

@@ -11,6 +11,8 @@ from archline.algebra.factors import divide_exactly
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shortened, to_tree
+from archline.algebra.prove.handelman import STRONG
+from archline.algebra.prove.prover import never_negative
 from archline.algebra.relax import bound_away, floor_by_number
 from archline.algebra.sums.blocks import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
@@ -19,7 +21,7 @@ from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.base_cases import bounded_below, growing, uncapped
+from archline.recurrences.exact.base_cases import growing, uncapped
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
@@ -192,12 +194,12 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            if bounded_below(rest, facts):
+            if never_negative(rest, facts, STRONG):
                 return True
             # max(0, e) is e at least, and so many times as much as its divisors say.
             inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
             whole = facts.multiplied_out(inner)
-            return whole != inner and bounded_below(whole, facts)
+            return whole != inner and never_negative(whole, facts, STRONG)
     except TooComplexError:
         return False
 

@@ -18,7 +18,7 @@ from archline.algebra.evaluate.boxes import Boxes
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes

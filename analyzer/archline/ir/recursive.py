@@ -17,7 +17,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.ir.conditions import difference, indicator, knowing, negated, required
 from archline.ir.conditions import never_negative as differences
 from archline.ir.lower import Lowering, Policy

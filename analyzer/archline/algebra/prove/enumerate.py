@@ -23,7 +23,7 @@ from archline.algebra.evaluate.compiled import Compiler, Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import memoised, record
@@ -341,14 +341,8 @@ class _Proof:
                 yield exponent.scaled(factor) + shift
 
 
-def holds_everywhere(value: Poly, facts: Facts) -> bool:
-    """Whether the value is proved to be at least 0: by algebra, or at each of a few sizes that the facts allow."""
-    value = facts.simplify(value)
-    return not facts.refutes(value) and holds_simplified(value, facts)
-
-
-def holds_simplified(value: Poly, facts: Facts) -> bool:
-    """The same, of a simplified value that is not known to be below 0 somewhere."""
+def by_enumeration(value: Poly, facts: Facts) -> bool:
+    """At each of a few sizes that the facts allow, binade by binade, next to a power, or quickly."""
     ranges = _ranges(value, facts)
     if ranges is not None and (prod(map(len, ranges.values())) <= 1 or all(map(_plain, value.atoms()))):
         return _at_all(value, ranges)

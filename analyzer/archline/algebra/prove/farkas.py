@@ -12,7 +12,7 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.residues import of_floor
+from archline.algebra.prove.prover import of_floor
 from archline.numbers import fmpq
 from archline.records import record, replace
 

@@ -20,7 +20,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_tree
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr import build as b

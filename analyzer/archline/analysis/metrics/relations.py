@@ -20,7 +20,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, Costs, Regime, ends_at
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s

@@ -25,7 +25,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
 from archline.expr.tree import defined_sizes, substituted

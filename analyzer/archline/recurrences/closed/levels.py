@@ -15,6 +15,7 @@ from archline.algebra import atoms as a
 from archline.algebra.expand import expanded, log2
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq, primes
 from archline.records import record
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, by_call, calls
@@ -398,21 +399,9 @@ def _is(side: BoundSide, difference: Poly, facts: Facts) -> bool:
         case BoundSide.EXACT:
             return not difference
         case BoundSide.UPPER:
-            return _never_negative(difference, facts)
+            return never_negative(difference, facts)
         case BoundSide.LOWER:
-            return _never_negative(-difference, facts)
-
-
-def _never_negative(value: Poly, facts: Facts) -> bool:
-    plain = (a.Exponential, Symbol)
-    positive = all(
-        coefficient > 0
-        and all(
-            isinstance(atom, plain) and (atom.parts or facts.nonnegative(Poly.of_atom(atom))) for atom, _ in monomial
-        )
-        for monomial, coefficient in value.terms.items()
-    )
-    return positive or facts.nonnegative(facts.multiplied_out(value))
+            return never_negative(-difference, facts)
 
 
 def power(factor: fmpq, levels: Poly) -> Poly:

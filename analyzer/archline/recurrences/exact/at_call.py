@@ -8,14 +8,20 @@ ceil(log2(ceil(v/k))) times at most, a term of upper bounds: one less at ceil(v/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, product, total
-from archline.algebra.prove.residues import first, least_fall, most_fall, never_negative
+from archline.algebra.polynomial import ONE, Atom, Poly, total
+from archline.algebra.prove.logarithms import (
+    Logarithm,
+    LogarithmOrder,
+    counted,
+    counted_at_most,
+    counts_halvings,
+    symbol_name,
+)
+from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq
 from archline.recurrences.model import SizeFunction
 
@@ -28,27 +34,6 @@ def halvings(size: Poly, end: Poly) -> Poly:
 def most_halvings(size: Poly, end: Poly) -> Poly:
     """How often a size is halved until it is at most `end`, at most."""
     return a.ceil_log2(a.ceil_div(size, end))
-
-
-def counted(atom: Atom) -> a.Floor | None:
-    """The floor(v/k) of such a number at least, v being a size."""
-    return _floor(atom, 1)
-
-
-def counted_at_most(atom: Atom) -> a.Floor | None:
-    """The floor((v + k - 1)/k) of such a number at most, which is ceil(v/k)."""
-    return _floor(atom, 0)
-
-
-def _floor(atom: Atom, more: int) -> a.Floor | None:
-    if not isinstance(atom, a.CeilLog2):
-        return None
-    rest = atom.argument - more
-    found = next((each for each in rest.atoms() if isinstance(each, a.Floor)), None)
-    if found is None or rest != Poly.of_atom(found):
-        return None
-    size = found.argument if more else found.argument + 1 - found.modulus
-    return None if a.symbol_of(size) is None else found
 
 
 def without_halvings(value: Poly, facts: Facts) -> Poly:
@@ -130,11 +115,42 @@ def remaining(atom: Atom, given: Mapping[str, Poly], facts: Facts) -> Poly | Non
 
 TWO = Poly.constant(2)
 MAX_HALVINGS, MAX_RESOLVED = 4, 2
-MAX_LEAST = 12
 
 
-Logarithm = a.CeilLog2 | a.RealFunction
-"""A logarithm, rounded or real."""
+MOST = 32
+"""The largest denominator."""
+SHARES = tuple(
+    fmpq(part, whole)
+    for part, whole in (
+        *((1, 16), (1, 8), (1, 4), (1, 3), (2, 5), (1, 2), (3, 5), (2, 3), (3, 4)),
+        *((4, 5), (5, 6), (7, 8), (9, 10), (15, 16), (31, 32), (1, 1)),
+    )
+)
+
+
+def below(number: fmpq) -> fmpq:
+    """The greatest fraction with a small denominator that is at most log2(number), for a number >= 1."""
+    # 2^p <= x^q just if 2^p is at most the integer part of x^q.
+    tried = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MOST + 1))
+    return max(tried)
+
+
+def above(number: fmpq) -> fmpq:
+    """The least fraction with a small denominator that is at least log2(number), for a number >= 1."""
+    tried = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MOST + 1))
+    return min(tried)
+
+
+def least_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
+    """What log2(whole) - log2(part) is proved to be at least, of two values above 0; None where it may be below 0."""
+    share = next((each for each in SHARES if never_negative(whole.scaled(each) - part, facts)), None)
+    return None if share is None else below(1 / share)
+
+
+def most_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
+    """What it is proved to be at most."""
+    share = next((each for each in reversed(SHARES) if never_negative(part - whole.scaled(each), facts)), None)
+    return None if share is None else above(1 / share)
 
 
 class NotComparableError(Exception):
@@ -159,24 +175,14 @@ def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mappin
     return given
 
 
-@dataclass
-class CallContext:
-    """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds.
+class CallContext(LogarithmOrder):
+    """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds."""
 
-    `facts` grow by those symbols. `tangents`: a logarithm is at most its tangent at the least size, not only that at 1.
-    """
-
-    facts: Facts
-    references: tuple[Poly, ...]
-    tangents: bool = False
-    _bounded: set[str] = field(default_factory=set)
-    _ordered: list[Logarithm] = field(default_factory=list)
-    _known: dict[str, Poly] = field(default_factory=dict)
-    _signs: dict[Poly, Poly] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        # What atoms became; more symbols change nothing about those that were written before.
-        self._place, self._order = cache(self._there), cache(self._in_order)
+    def __init__(self, facts: Facts, references: tuple[Poly, ...], tangents: bool = False) -> None:
+        super().__init__(facts, tangents)
+        self._references = references
+        self._bounded, self._known, self._signs = set[str](), dict[str, Poly](), dict[Poly, Poly]()
+        self._place = cache(self._there)
 
     def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
         """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
@@ -184,7 +190,7 @@ class CallContext:
         Those at least are in lower bounds alone, those at most in upper ones, and their factors are never negative.
         Raises NotComparableError where a call may have less than half.
         """
-        found = [atom for atom in value.atoms() if _counts_halvings(atom)]
+        found = [atom for atom in value.atoms() if counts_halvings(atom)]
         if not found or not given:
             # Most sizes stay as they are, and so does what is made of these alone.
             moved = {name: there for name, there in given.items() if a.symbol_of(there) != name}
@@ -202,7 +208,7 @@ class CallContext:
 
     def _there(self, atom: Atom) -> Poly | None:
         if isinstance(atom, a.CeilLog2):
-            return None if atom.argument in self.references else self._logarithm(atom)
+            return None if atom.argument in self._references else self._logarithm(atom)
         if not atom.parts:
             return None
         parts = tuple(self._placed(part) for part in atom.parts)
@@ -220,117 +226,20 @@ class CallContext:
             self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
         return self._signs[value]
 
-    def ordered(self, value: Poly) -> Poly:
-        """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
-        return value.map_atoms(self._order)
-
-    def _in_order(self, atom: Atom) -> Poly | None:
-        match atom:
-            case a.CeilLog2():
-                return self._reference(atom)
-            case a.PositivePart():
-                return a.positive_part(self.ordered(atom.argument))
-            case _:
-                return None
-
-    def without_powers(self, value: Poly) -> Poly:
-        """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""
-        result = ZERO
-        for monomial, coefficient in value.terms.items():
-            powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential)]
-            rest = tuple(pair for pair in monomial if pair not in powers)
-            bases: dict[a.CeilLog2, fmpq] = {}
-            for atom, power in powers:
-                level = next(iter(atom.exponent.atoms()))
-                if not isinstance(level, a.CeilLog2) or atom.exponent != Poly.of_atom(level):
-                    return value
-                bases[level] = bases.get(level, fmpq(1)) * fmpq(atom.base) ** power
-            named = (self._power(base, level) for level, base in bases.items())
-            result = result + product(named, coefficient) * Poly({rest: fmpq(1)})
-        return result
-
-    def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
-        name = f"({base})^{level.key}"
-        if name not in self.facts.bounds:
-            most = self._most(level.argument)
-            ends = [base ** self._least(level.argument), *([] if most is None else [base**most])]
-            lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
-            self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
-        return Poly.symbol(name)
-
-    def _reference(self, atom: a.CeilLog2) -> Poly:
-        name = _name(atom)
-        if _counts_halvings(atom) and self._most(atom.argument) == 0:
-            # At leaves.
-            return ZERO
-        if name not in self.facts.bounds:
-            facts, argument = self.facts, atom.argument
-            least = self._least(argument)
-            lower, upper = [Poly.constant(least)], []
-            if facts.nonnegative(argument):
-                # That of 0 is 0, as that of 1 is.
-                level = max(0, least - 1) if self.tangents else 0
-                upper.append(level + (argument - 1) / (1 << level) if facts.nonnegative(argument - 1) else argument)
-            if (most := self._most(argument)) is not None:
-                upper.append(Poly.constant(most))
-            self._with_ordered(atom, lower, [*upper, *self._beside_powers(argument)])
-        return Poly.symbol(name)
-
-    def _beside_powers(self, argument: Poly) -> Iterator[Poly]:
-        """What the logarithm of a size and a number is at most, in exponents of the powers of two that bound the size.
-
-        Of x <= 2^e it is e, of x <= 2*2^e one more, and of any x it is at most e + x/2^e, as ceil(log2(y)) <= y.
-        """
-        facts = self.facts
-        known = facts.bounds.get(a.symbol_of(argument - argument.constant_term) or "")
-        if known is None:
-            return
-        for high in known.upper:
-            exponent = a.exponent_of_two(high)
-            if exponent is not None and facts.nonnegative(exponent):
-                over = (more for more in (0, 1) if facts.nonnegative(high.scaled(1 << more) - argument))
-                yield from (exponent + more for more in islice(over, 1))
-        powers = dict.fromkeys(atom for each in (*known.lower, *known.upper) for atom in each.atoms())
-        for power in powers:
-            if isinstance(power, a.Exponential) and power.base == 2 and facts.nonnegative(power.exponent):
-                yield power.exponent + argument * Poly.of_atom(power, -1)
-
-    def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
-        """A symbol for a logarithm with its bounds, those in the ones before it among them."""
-        for other in self._ordered:
-            symbol = Poly.symbol(_name(other))
-            if self._at_least(atom, other):
-                lower.append(symbol)
-            elif self._at_least(atom, other, 1):
-                lower.append(symbol - 1)
-            if self._at_least(other, atom):
-                upper.append(symbol)
-            elif self._at_least(other, atom, 1):
-                upper.append(symbol + 1)
-        self.facts = self.facts.with_symbol(_name(atom), lower, upper)
-        self._ordered.append(atom)
-
-    def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
-        """Whether one logarithm is known to be at least another one less 0 or 1."""
-        if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
-            # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
-            return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
-        return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
-
     # Logarithms that fall by an uneven part
     def falling(self, atom: Logarithm) -> Poly:
         """A symbol for the logarithm of an integer >= 1. Raises NotComparableError where that may be less."""
         if isinstance(atom, a.CeilLog2):
             return self._reference(atom)
         argument = atom.argument
-        if _name(atom) not in self.facts.bounds:
+        if symbol_name(atom) not in self.facts.bounds:
             if not self.facts.nonnegative(argument - 1):
                 raise NotComparableError
             lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
             if (most := self._most(argument)) is not None:
                 upper.append(Poly.constant(most))
             self._with_ordered(atom, lower, upper)
-        return Poly.symbol(_name(atom))
+        return Poly.symbol(symbol_name(atom))
 
     def falling_at(self, atom: Logarithm, given: Mapping[str, Poly]) -> Poly:
         """The same at the sizes of a call: a symbol between what the caller's own loses at least and at most."""
@@ -362,25 +271,14 @@ class CallContext:
             self.facts = self.facts.with_symbol(name, [Poly.constant(0)], [Poly.constant(1)])
         return Poly.symbol(name)
 
-    def _least(self, argument: Poly) -> int:
-        """What ceil(log2(argument)) is at least."""
-        least = 0
-        while least < MAX_LEAST and self.facts.nonnegative(argument - (1 << least) - 1):
-            least += 1
-        return least
-
-    def _most(self, argument: Poly) -> int | None:
-        """What ceil(log2(argument)) is at most, where that is a number."""
-        return first(MAX_LEAST, lambda most: self.facts.nonnegative((1 << most) - argument))
-
     def _logarithm(self, atom: a.CeilLog2) -> Poly:
-        name = _name(atom)
+        name = symbol_name(atom)
         if name in self._known:
             return self._known[name]
         if name not in self.facts.bounds:
             whole = self._halved(atom.argument)
             lower, upper = [Poly.constant(0)], []
-            for reference in (*self.references, *_powers_in(atom.argument)):
+            for reference in (*self._references, *_powers_in(atom.argument)):
                 above, below = (
                     self._halvings(atom.argument, reference) if whole is None else self._beside(whole, reference)
                 )
@@ -450,15 +348,6 @@ def _powers_in(value: Poly) -> Iterator[Poly]:
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.exponent_of_two(power) is not None:
             yield from (power, power.scaled(1 << MAX_HALVINGS))
-
-
-def _counts_halvings(atom: Atom) -> bool:
-    return counted(atom) is not None or counted_at_most(atom) is not None
-
-
-def _name(atom: Logarithm) -> str:
-    """The symbol for a logarithm; another text than its own key, as atoms that hold either are to differ."""
-    return f"[{atom.key}]"
 
 
 def references(function: SizeFunction) -> tuple[Poly, ...]:

@@ -11,24 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from archline.algebra import atoms as a
 from archline.algebra.atoms import Applied, PositivePart, positive_part
-from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
-from archline.algebra.prove.enumerate import holds_everywhere, holds_simplified
-from archline.recurrences.exact import handelman
+from archline.algebra.prove.enumerate import by_enumeration
+from archline.algebra.prove.handelman import STRONG
+from archline.algebra.prove.prover import never_negative
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, in_logarithms, without_halvings
 from archline.recurrences.exact.leaves import without_pieces
 from archline.recurrences.model import Equation, SizeFunction
-
-
-def proved(value: Poly, facts: Facts) -> bool:
-    """Whether the value is proved never negative: by algebra, at each of a few sizes, or by Handelman."""
-    value = facts.simplify(value)
-    if facts.refutes(value):
-        return False
-    return holds_simplified(value, facts) or handelman.proves(value, facts)
-
 
 MAX_PROOF = 20_000
 
@@ -36,25 +27,19 @@ MAX_PROOF = 20_000
 def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
     """Whether the value, in the sizes of the declaration, is proved to bound every case without calls."""
     value = value.substitute(function.facts.rewrites)
-    try:
-        with budget(MAX_PROOF):
-            return all(
-                holds_everywhere(value - equation.value if upper else equation.value - value, equation.facts)
-                for equation in function.equations
-                if not equation.recursive
-            )
-    except OutOfBudgetError:
-        return False
+    differences = ((each.facts, value - each.value) for each in function.equations if not each.recursive)
+    sign = 1 if upper else -1
+    return all(never_negative(each.scaled(sign), facts, [by_enumeration], MAX_PROOF) for facts, each in differences)
 
 
 def clamped(cases: Sequence[Equation], low: Poly) -> Poly:
     """A lower bound in some cases that is not below 0, nor 0 where all cases are known to add something themselves."""
-    if all(bounded_below(low - 1, each.facts) for each in cases):
+    if all(never_negative(low - 1, each.facts, STRONG) for each in cases):
         return low
     own = _added(cases)
-    if all(proved(own - 1, each.facts) for each in cases):
+    if all(never_negative(own - 1, each.facts, STRONG) for each in cases):
         return own + positive_part(low - own)
-    return low if all(bounded_below(low, each.facts) for each in cases) else positive_part(low)
+    return low if all(never_negative(low, each.facts, STRONG) for each in cases) else positive_part(low)
 
 
 def _added(cases: Sequence[Equation]) -> Poly:
@@ -65,15 +50,6 @@ def _added(cases: Sequence[Equation]) -> Poly:
     )
     plain = all(isinstance(atom, Symbol) for atom in first.atoms()) and all(each == first for each in others)
     return first if plain and all(first.names.isdisjoint(each.data) for each in cases) else ZERO
-
-
-def bounded_below(value: Poly, facts: Facts) -> bool:
-    """Whether a value is proved to be at least 0, if need be with b^ceil(log2(v)) as what that lies between."""
-    if proved(value, facts):
-        return True
-    caller = CallContext(facts, ())
-    powers = caller.without_powers(value)
-    return powers != value and proved(powers, caller.facts)
 
 
 def inside(value: Poly, change: Callable[[Poly], Poly]) -> Poly:
@@ -120,7 +96,7 @@ def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
         for measure in measures:
             # One that grows in no call, and falls in some.
             left = [call for call in open_ if not _falls(measure, call)]
-            if len(left) < len(open_) and all(proved(_fall(measure, call), call[0]) for call in open_):
+            if len(left) < len(open_) and all(never_negative(_fall(measure, call), call[0], STRONG) for call in open_):
                 break
         else:
             return False
@@ -132,7 +108,7 @@ def _falls(measure: Poly, call: Call) -> bool:
     """Whether a measure is proved to be smaller in a call, by so much that it cannot be for ever."""
     fall = _fall(measure, call)
     # Integers fall by 1 where they fall at all, but 4*p <= 3*n and n >= 1 prove of n - p that it is n/4 only.
-    return proved(fall - 1, call[0]) or proved(fall - SOME, call[0])
+    return any(never_negative(fall - each, call[0], STRONG) for each in (ONE, SOME))
 
 
 def _fall(measure: Poly, call: Call) -> Poly:

@@ -11,10 +11,10 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import Power
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
-from archline.algebra.prove.residues import above, below
+from archline.algebra.prove.logarithms import Logarithm
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import CallContext, Logarithm, NotComparableError, sizes_of_call
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, above, below, sizes_of_call
 from archline.recurrences.model import SizeFunction, calls
 
 

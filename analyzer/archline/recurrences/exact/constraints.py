@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, rational, total
-from archline.algebra.prove.enumerate import holds_everywhere
+from archline.algebra.prove.enumerate import by_enumeration
+from archline.algebra.prove.prover import never_negative
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import record, replace
@@ -174,14 +174,10 @@ class StepWriter:
     def proves(self, step: Transition, margin: Poly) -> bool:
         """Whether an expression in the step's symbols is proved to be at least 0."""
         caller = self._caller(step)
-        try:
-            with budget(MAX_PROOF):
-                if holds_everywhere(margin, caller.facts):
-                    return True
-                ordered = caller.ordered(margin)
-                return ordered != margin and holds_everywhere(ordered, caller.facts)
-        except OutOfBudgetError:
-            return False
+        if never_negative(margin, caller.facts, [by_enumeration], MAX_PROOF):
+            return True
+        ordered = caller.ordered(margin)
+        return ordered != margin and never_negative(ordered, caller.facts, [by_enumeration], MAX_PROOF)
 
     def _caller(self, step: Transition) -> CallContext:
         if step not in self._callers:

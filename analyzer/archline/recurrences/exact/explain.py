@@ -10,8 +10,9 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, total
+from archline.algebra.prove.logarithms import counted
 from archline.language.metrics import METRICS
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, counted, references, sizes_of_call
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, references, sizes_of_call
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import (

@@ -30,10 +30,11 @@ from itertools import combinations
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, product, total
-from archline.algebra.prove.residues import first, least_fall, most_fall
+from archline.algebra.prove.logarithms import Logarithm, counted
+from archline.algebra.prove.prover import first
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import Logarithm, counted, sizes_of_call
+from archline.recurrences.exact.at_call import least_fall, most_fall, sizes_of_call
 from archline.recurrences.exact.basis import BasisTerm, ProofTerm, ratio_power, split_by_data
 from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import SizeFunction

@@ -33,6 +33,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import IndexRange, index_range
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, total
 from archline.algebra.prove.farkas import Situation
+from archline.algebra.prove.handelman import constraints, proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import Declaration
@@ -40,7 +41,6 @@ from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
 from archline.recurrences.evaluate import FunctionCases, Point, ValueTable
-from archline.recurrences.exact.handelman import constraints, proposals
 from archline.recurrences.model import Equation, SizeFunction, by_call, calls, with_calls
 
 MAX_DEGREE = 3

@@ -18,9 +18,10 @@ from itertools import accumulate, combinations_with_replacement
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
+from archline.algebra.prove.logarithms import counted
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import counted, halvings, most_halvings, sizes_of_call
+from archline.recurrences.exact.at_call import halvings, most_halvings, sizes_of_call
 from archline.recurrences.exact.basis import (
     BasisTerm,
     ProofTerm,

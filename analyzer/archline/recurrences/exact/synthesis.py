@@ -24,6 +24,15 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.polynomial import Poly, Symbol, combination, rational
 from archline.algebra.prove.enumerate import points
+from archline.algebra.prove.handelman import (
+    ConeConstraint,
+    Goal,
+    ProductCone,
+    Proposal,
+    cone,
+    propose,
+    shortened,
+)
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
@@ -42,15 +51,6 @@ from archline.recurrences.exact.constraints import (
     bent,
 )
 from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
-from archline.recurrences.exact.handelman import (
-    ConeConstraint,
-    Goal,
-    ProductCone,
-    Proposal,
-    cone,
-    propose,
-    shortened,
-)
 from archline.recurrences.exact.transitions import Transition
 
 ROUNDED = 1 + 1e-6

@@ -12,7 +12,7 @@ from archline.algebra.disjunctions import Alternatives, Knowledge, alternatives
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, total
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import sizes_of_call

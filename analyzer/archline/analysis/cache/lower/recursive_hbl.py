@@ -29,7 +29,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.prove.residues import never_negative
+from archline.algebra.prove.prover import never_negative
 from archline.analysis.cache.lower.hbl import (
     AnyOrder,
     IterationSpace,

@@ -29,7 +29,8 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array as Weights
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.residues import of_floor
+from archline.algebra.prove.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
+from archline.algebra.prove.prover import of_floor
 from archline.analysis.cache.footprint.references import references
 from archline.analysis.cache.samples import samples
 from archline.analysis.cache.summaries.reach import AccessPath, Reach
@@ -40,7 +41,6 @@ from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import memoised, record
-from archline.recurrences.exact.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
 from archline.recurrences.exact.indexed import CaseCalls, elements, handed_on, weakened
 
 DEGREE = 2

@@ -19,6 +19,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, ZERO, Poly, combination
 from archline.algebra.prove.farkas import Situation
+from archline.algebra.prove.handelman import ConeConstraint, constraints, proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import Declaration, declaration, declared
@@ -27,7 +28,6 @@ from archline.ir.layout import ClosedInterval
 from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
 from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
 from archline.records import record
-from archline.recurrences.exact.handelman import ConeConstraint, constraints, proposals
 
 TRIES, ENOUGH = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""

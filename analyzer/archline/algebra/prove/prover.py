@@ -1,17 +1,20 @@
-"""Proofs that an expression of sizes is never negative, by cases on remainders where floors stand in the way."""
+"""Whether an expression of sizes is never negative: the prover, which tries quick proofs first, then longer tactics.
+
+Where floors stand in the way a quick proof is by cases on remainders. `enumerate` and `handelman` have the tactics.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import cast
+from typing import TypeAlias, cast
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
+from archline.algebra.effort import OutOfBudgetError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.numbers import fmpq
 
 MAX_RESIDUES = 8
 MAX_RESOLVED = 3
@@ -19,9 +22,24 @@ MAX_RESOLVED = 3
 _Resolved = tuple[Facts, Poly]
 
 
-def never_negative(value: Poly, facts: Facts) -> bool:
-    """A proof that the value is never negative, by residues where floors stand in the way."""
+Tactic: TypeAlias = Callable[[Poly, Facts], bool]
+"""A way to prove that a simplified value is never negative."""
+
+
+def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), effort: int | None = None) -> bool:
+    """Whether the value is proved never negative: at once, or by tactics, the quick ones first, which may take longer.
+
+    `effort` limits the proof, in products of terms.
+    """
+    if effort is not None:
+        try:
+            with budget(effort):
+                return never_negative(value, facts, tactics)
+        except OutOfBudgetError:
+            return False
     value = facts.simplify(value)
+    if tactics:
+        return not facts.refutes(value) and any(tactic(value, facts) for tactic in tactics)
     facts = facts.oldest(value.names)
     known = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
     if value not in known:
@@ -126,39 +144,3 @@ def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
             if found is not None:
                 return found
     return None
-
-
-MOST = 32
-"""The largest denominator."""
-SHARES = tuple(
-    fmpq(part, whole)
-    for part, whole in (
-        *((1, 16), (1, 8), (1, 4), (1, 3), (2, 5), (1, 2), (3, 5), (2, 3), (3, 4)),
-        *((4, 5), (5, 6), (7, 8), (9, 10), (15, 16), (31, 32), (1, 1)),
-    )
-)
-
-
-def below(number: fmpq) -> fmpq:
-    """The greatest fraction with a small denominator that is at most log2(number), for a number >= 1."""
-    # 2^p <= x^q just if 2^p is at most the integer part of x^q.
-    tried = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MOST + 1))
-    return max(tried)
-
-
-def above(number: fmpq) -> fmpq:
-    """The least fraction with a small denominator that is at least log2(number), for a number >= 1."""
-    tried = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MOST + 1))
-    return min(tried)
-
-
-def least_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """What log2(whole) - log2(part) is proved to be at least, of two values above 0; None where it may be below 0."""
-    share = next((each for each in SHARES if never_negative(whole.scaled(each) - part, facts)), None)
-    return None if share is None else below(1 / share)
-
-
-def most_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """What it is proved to be at most."""
-    share = next((each for each in reversed(SHARES) if never_negative(part - whole.scaled(each), facts)), None)
-    return None if share is None else above(1 / share)

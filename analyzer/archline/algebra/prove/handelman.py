@@ -32,12 +32,13 @@ from archline.algebra.lp.highs import (
     program,
 )
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, rational
+from archline.algebra.prove.enumerate import by_enumeration
 from archline.algebra.prove.farkas import Situation
+from archline.algebra.prove.logarithms import LogarithmOrder
 from archline.algebra.prove.products import Products, Shape
-from archline.algebra.prove.residues import first, of_floor
+from archline.algebra.prove.prover import first, never_negative, of_floor
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import CallContext
 
 MAX_DEGREE = 3
 SMALL = tuple(Poly.constant(2**k) for k in range(7))
@@ -145,12 +146,23 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     return ProductCone(tuple(ordered), degree, terms, len(major))
 
 
-def proves(value: Poly, facts: Facts) -> bool:
-    """Whether a value is proved to be at least 0, its logarithms as symbols that are ordered as their sizes are."""
-    caller = CallContext(facts, ())
-    ordered = caller.ordered(facts.simplify(value))
-    ordered = caller.facts.simplify(ordered)
-    return cone(caller.facts, [ordered]).proves(ordered)
+def by_products(value: Poly, facts: Facts) -> bool:
+    """As a sum of products of facts, its logarithms as symbols that are ordered as their sizes are."""
+    order = LogarithmOrder(facts)
+    ordered = order.ordered(value)
+    ordered = order.facts.simplify(ordered)
+    return cone(order.facts, [ordered]).proves(ordered)
+
+
+def by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
+    """With b^ceil(log2(v)) as what that lies between."""
+    order = LogarithmOrder(facts)
+    powers = order.without_powers(value)
+    return powers != value and never_negative(powers, order.facts, STRONG[:-1])
+
+
+STRONG = by_enumeration, by_products, by_bounds_of_powers
+"""The tactics of a long proof."""
 
 
 def _of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:

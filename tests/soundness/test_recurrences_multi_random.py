@@ -13,9 +13,9 @@ from math import log
 import pytest
 from flint import arb
 
+from archline.algebra.evaluate.formulas import WIDE, EvaluationRefusedError
 from archline.expr.text import format_expression
-from archline.recurrences.asymptotic.arithmetic import WIDE
-from archline.recurrences.asymptotic.evaluate import EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.recurrences.asymptotic.read import parse_recurrence

@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
+from archline.algebra.evaluate.formulas import WIDE, CompiledFormula, EvaluationRefusedError, NoValueError
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator
+from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.problem import RealRecurrence
 
 SYMBOLS = {"b": 3, "L": 17, "d": 5}

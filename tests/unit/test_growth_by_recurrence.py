@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import archline as al
+from archline.algebra.evaluate.formulas import WIDE, value_at
 from archline.analysis.analyse import Derivation
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import solved_recurrence
@@ -25,8 +26,6 @@ from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.arithmetic import WIDE
-from archline.recurrences.asymptotic.evaluate import value_at
 from effort import drawn, long
 
 STOOGE = """

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import sympy
 
+from archline.algebra.evaluate.formulas import EXACT, WIDE, NoValueError, value_at
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import evaluate, value_at
+from archline.recurrences.asymptotic.evaluate import evaluate
 from archline.recurrences.asymptotic.problem import SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve

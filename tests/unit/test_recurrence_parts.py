@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from archline.algebra.evaluate.formulas import EXACT, WIDE, Arithmetic, NoValueError
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.language.parser import parse_expression
-from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.normal_form import TermReader
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import _System, check_answer

@@ -9,10 +9,10 @@ import pytest
 import sympy
 from flint import arb
 
+from archline.algebra.evaluate.formulas import WIDE, value_at
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
-from archline.recurrences.asymptotic.arithmetic import WIDE
-from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate, value_at
+from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate
 from archline.recurrences.asymptotic.problem import Answer, Refused, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve

@@ -3,31 +3,28 @@
 A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
 size 1 (up to 2, where sizes shrink by roots alone). Where growth is witnessed, `log2(w)` and `log(w)` of something
 that varies are those of 2 + w; a value asked for at a point has ordinary logarithms (`exact_logs`). Two kinds of
-numbers serve: rationals (`EXACT`), and floats of any magnitude (`WIDE`). Expressions are compiled to closures of the
-names' values and the calls' values.
+numbers serve: rationals (`EXACT`), and floats of any magnitude (`WIDE`).
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from archline.expr.intervals import EvaluationError
-from archline.expr.values import ARITHMETIC, fold
+from archline.algebra.evaluate.formulas import (
+    EXACT,
+    WIDE,
+    Arithmetic,
+    Code,
+    EvaluationRefusedError,
+    FormulaCompiler,
+    NoValueError,
+    Number,
+)
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, Arithmetic, NoValueError
 from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence
-
-Number: TypeAlias = Any
-"""A number of an arithmetic: fmpq or arb."""
-Code: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
-
-
-class EvaluationRefusedError(Exception):
-    """A recurrence that cannot be followed at a size: it does not end, takes too long, or has no value there."""
 
 
 @record
@@ -37,120 +34,6 @@ class CompiledCase:
     condition: Callable[[Mapping[str, Number]], bool] | None
     calls: tuple[tuple[str, tuple[Code, ...]], ...]
     value: Code
-
-
-class _Compiler:
-    """The domain of closures of the names' values and the calls' values; recursive calls are noted as they come."""
-
-    def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
-        self._arithmetic, self._functions = arithmetic, functions
-        self._shift = arithmetic.number(0 if exact_logs else 2)
-        self._calls: list[tuple[str, tuple[Code, ...]]] = []
-
-    def case(self, case: EquationCase) -> CompiledCase:
-        value, calls = self.compile(case.value), tuple(self._calls)
-        return CompiledCase(None if case.condition is None else self._condition(case.condition), calls, value)
-
-    def compile(self, expr: s.Expr) -> Code:
-        """The expression's closure."""
-        self._calls = []
-        try:
-            return fold(expr, self)
-        except EvaluationError as problem:
-            raise EvaluationRefusedError(str(problem)) from None
-
-    def number(self, value: int | Fraction, expr: s.Expr) -> Code:
-        return _constant(self._arithmetic.number(value))
-
-    def name(self, name: s.Name) -> Code:
-        return _constant(self._arithmetic.pi()) if name.id == "pi" else _lookup(name.id)
-
-    def negated(self, value: Code, expr: s.Unary) -> Code:
-        return lambda names, values: -value(names, values)
-
-    def binary(self, op: str, left: Code, right: Code, expr: s.Binary) -> Code:
-        known = ARITHMETIC.get(op) if op != "/" else None
-        function = known or getattr(self._arithmetic, _SPECIAL[op])
-        if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
-            return _constant(function(left({}, []), right({}, [])))
-        if op == "/" and isinstance(expr.right, s.Integer) and expr.right.value:
-            divisor = right({}, [])
-            return lambda names, values: left(names, values) / divisor
-        return lambda names, values: function(left(names, values), right(names, values))
-
-    def call(self, function: str, arguments: Sequence[Code], expr: s.Call) -> Code:
-        if function in self._functions:
-            at = len(self._calls)
-            self._calls.append((function, tuple(arguments)))
-            return lambda names, values: values[at]
-        if function in ("min", "max"):
-            choose = min if function == "min" else max
-            return lambda names, values: choose(each(names, values) for each in arguments)
-        (inner,) = arguments
-        apply = abs if function == "abs" else getattr(self._arithmetic, function)
-        if function in ("log2", "log") and not s.names(expr.arguments) <= {"pi"}:
-            shift = self._shift
-            return lambda names, values: apply(inner(names, values) + shift)
-        return lambda names, values: apply(inner(names, values))
-
-    def _condition(self, fact: s.Fact) -> Callable[[Mapping[str, Number]], bool]:
-        match fact:
-            case s.Unary(op="not", operand=operand):
-                inner = self._condition(operand)
-                return lambda names: not inner(names)
-            case s.Binary(op="and" | "or" as op, left=left, right=right):
-                first, second = self._condition(left), self._condition(right)
-                if op == "and":
-                    return lambda names: first(names) and second(names)
-                return lambda names: first(names) or second(names)
-            case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
-                compare, lower, upper = _COMPARISONS[op], self.compile(left), self.compile(right)
-                difference = self._arithmetic.difference
-                return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
-            case _:
-                raise EvaluationRefusedError("conditions of cases are comparisons")
-
-
-_SPECIAL = {"/": "divide", "^": "power", "//": "floor_divide", "%": "remainder"}
-_COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def _constant(value: Number) -> Code:
-    return lambda names, values: value
-
-
-def _lookup(name: str) -> Code:
-    def look(names: Mapping[str, Number], values: list[Number]) -> Number:
-        try:
-            return names[name]
-        except KeyError:
-            raise EvaluationRefusedError(f"`{name}` has no value") from None
-
-    return look
-
-
-class CompiledFormula:
-    """An expression without recursive calls, such as a closed form, ready to be evaluated at many points."""
-
-    def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT, *, exact_logs: bool = True) -> None:
-        self._arithmetic = arithmetic
-        self._code = _Compiler(arithmetic, frozenset(), exact_logs).compile(expr)
-
-    def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
-        """The value. Raises NoValueError, and EvaluationRefusedError where a name has none."""
-        return self._code({name: self._arithmetic.number(value) for name, value in point.items()}, [])
-
-
-def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
-    """The value of an expression without recursive calls at one point. Raises as `Formula.at` does."""
-    return CompiledFormula(expr, arithmetic).at(point)
 
 
 LIMIT = 100_000
@@ -195,13 +78,18 @@ Bases: TypeAlias = list[tuple[tuple[Code, ...], Code]]
 
 
 def _compiled(
-    definition: RealDefinition, compiler: _Compiler
+    definition: RealDefinition, compiler: FormulaCompiler
 ) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
     bases = [
         (tuple(compiler.compile(each) for each in base.arguments), compiler.compile(base.value))
         for base in definition.bases
     ]
-    return definition, bases, tuple(map(compiler.case, definition.cases))
+    return definition, bases, tuple(_compiled_case(case, compiler) for case in definition.cases)
+
+
+def _compiled_case(case: EquationCase, compiler: FormulaCompiler) -> CompiledCase:
+    value, calls = compiler.compile(case.value), tuple(compiler.calls)
+    return CompiledCase(None if case.condition is None else compiler.condition(case.condition), calls, value)
 
 
 class Evaluator:
@@ -220,7 +108,7 @@ class Evaluator:
         self._limit = limit
         self._asked = problem.asked
         self._names = frozenset(each.name for each in problem.definitions)
-        compiler = _Compiler(arithmetic, self._names, exact_logs)
+        compiler = FormulaCompiler(arithmetic, self._names, exact_logs)
         self._compiled = [_compiled(each, compiler) for each in problem.definitions]
         self._count = 0
         self.give(symbols)

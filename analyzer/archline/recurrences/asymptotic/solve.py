@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from archline.algebra.evaluate.formulas import (
+    EXACT,
+    WIDE,
+    CompiledFormula,
+    EvaluationRefusedError,
+    NoValueError,
+    value_at,
+)
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression
 from archline.expr.tree import same
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
-from archline.recurrences.asymptotic.arithmetic import EXACT, WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator, value_at
+from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
     Bases,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import cmp_to_key
 from itertools import zip_longest
 
+from archline.algebra.evaluate.formulas import exact_root
 from archline.algebra.reals import NOTHING, UNITY, Constant, OutOfReachError
 from archline.numbers import arb, fmpq
 from archline.records import record, replace
-from archline.recurrences.asymptotic.arithmetic import exact_root
 
 _NOUGHT = fmpq(0)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
+from archline.algebra.evaluate.formulas import exact_root
 from archline.algebra.reals import NOTHING, UNITY, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
@@ -22,7 +23,6 @@ from archline.growth.monomials import factor as size_factor
 from archline.growth.normal_form import constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
-from archline.recurrences.asymptotic.arithmetic import exact_root
 from archline.recurrences.asymptotic.normal_form import Bases, CallSum
 from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, primitive
 from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor

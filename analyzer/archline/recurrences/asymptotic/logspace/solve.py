@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf, isfinite, log
 
+from archline.algebra.evaluate.formulas import WIDE, CompiledFormula, EvaluationRefusedError, NoValueError, Number
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
 from archline.expr.text import format_expression
@@ -25,8 +26,7 @@ from archline.growth.growths import Growth
 from archline.ir.conditions import negated
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.asymptotic.arithmetic import WIDE, NoValueError
-from archline.recurrences.asymptotic.evaluate import CompiledFormula, EvaluationRefusedError, Evaluator, Number
+from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
 from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, whole
 from archline.recurrences.asymptotic.logspace.paths import (

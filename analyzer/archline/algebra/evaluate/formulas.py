@@ -1,18 +1,32 @@
-"""Two kinds of numbers that recurrences are evaluated in: rationals, and floats of any magnitude."""
+"""Values of expressions in any arithmetic: rationals, and floats of any magnitude.
+
+Expressions are compiled to closures of the names' values, and of those of the calls of functions that are recursive.
+"""
 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from archline.expr.intervals import EvaluationError
+from archline.expr.values import ARITHMETIC, fold
+from archline.language import syntax as s
 from archline.numbers import arb, fmpq, fmpz
 
 Number: TypeAlias = Any
+"""A number of an arithmetic: fmpq or arb."""
+Code: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
 Given: TypeAlias = int | Fraction | float
 MAX_BITS = 1 << 16
 MAX_SIZE_BITS = 1 << 12
 _NEAR = 1e-9
+
+
+class EvaluationRefusedError(Exception):
+    """A recurrence that cannot be followed at a size: it does not end, takes too long, or has no value there."""
 
 
 class NoValueError(Exception):
@@ -53,6 +67,12 @@ class Arithmetic:
     def difference(self, left: Number, right: Number) -> Number:
         """The difference left - right where it decides a comparison: 0 for numbers that are meant to be equal."""
         return left - right
+
+    def min(self, values: Sequence[Number]) -> Number:
+        return min(values)
+
+    def max(self, values: Sequence[Number]) -> Number:
+        return max(values)
 
     def pi(self) -> Number:
         raise NoValueError("pi is irrational")
@@ -130,7 +150,7 @@ class Arithmetic:
         return fmpq(top.bit_length() - bottom.bit_length())
 
 
-class _Wide(Arithmetic):
+class Wide(Arithmetic):
     """Flint's balls, whose exponents have no bound; sizes are their midpoints."""
 
     def number(self, value: Given) -> arb:
@@ -195,4 +215,115 @@ class _Wide(Arithmetic):
 
 
 EXACT = Arithmetic()
-WIDE: Arithmetic = _Wide()
+WIDE: Arithmetic = Wide()
+
+
+class FormulaCompiler:
+    """The domain of closures of the names' values and the calls' values; recursive calls are noted as they come."""
+
+    def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
+        self._arithmetic, self._functions = arithmetic, functions
+        self._shift = arithmetic.number(0 if exact_logs else 2)
+        self.calls: list[tuple[str, tuple[Code, ...]]] = []
+
+    def compile(self, expr: s.Expr) -> Code:
+        """The expression's closure."""
+        self.calls = []
+        try:
+            return fold(expr, self)
+        except EvaluationError as problem:
+            raise EvaluationRefusedError(str(problem)) from None
+
+    def number(self, value: int | Fraction, expr: s.Expr) -> Code:
+        return _constant(self._arithmetic.number(value))
+
+    def name(self, name: s.Name) -> Code:
+        return _constant(self._arithmetic.pi()) if name.id == "pi" else _lookup(name.id)
+
+    def negated(self, value: Code, expr: s.Unary) -> Code:
+        return lambda names, values: -value(names, values)
+
+    def binary(self, op: str, left: Code, right: Code, expr: s.Binary) -> Code:
+        known = ARITHMETIC.get(op) if op != "/" else None
+        function = known or getattr(self._arithmetic, _SPECIAL[op])
+        if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
+            return _constant(function(left({}, []), right({}, [])))
+        if op == "/" and isinstance(expr.right, s.Integer) and expr.right.value:
+            divisor = right({}, [])
+            return lambda names, values: left(names, values) / divisor
+        return lambda names, values: function(left(names, values), right(names, values))
+
+    def call(self, function: str, arguments: Sequence[Code], expr: s.Call) -> Code:
+        if function in self._functions:
+            at = len(self.calls)
+            self.calls.append((function, tuple(arguments)))
+            return lambda names, values: values[at]
+        if function in ("min", "max"):
+            choose = self._arithmetic.min if function == "min" else self._arithmetic.max
+            return lambda names, values: choose([each(names, values) for each in arguments])
+        (inner,) = arguments
+        apply = abs if function == "abs" else getattr(self._arithmetic, function)
+        if function in ("log2", "log") and not s.names(expr.arguments) <= {"pi"}:
+            shift = self._shift
+            return lambda names, values: apply(inner(names, values) + shift)
+        return lambda names, values: apply(inner(names, values))
+
+    def condition(self, fact: s.Fact) -> Callable[[Mapping[str, Number]], bool]:
+        """The condition's closure."""
+        match fact:
+            case s.Unary(op="not", operand=operand):
+                inner = self.condition(operand)
+                return lambda names: not inner(names)
+            case s.Binary(op="and" | "or" as op, left=left, right=right):
+                first, second = self.condition(left), self.condition(right)
+                if op == "and":
+                    return lambda names: first(names) and second(names)
+                return lambda names: first(names) or second(names)
+            case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
+                compare, lower, upper = _COMPARISONS[op], self.compile(left), self.compile(right)
+                difference = self._arithmetic.difference
+                return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
+            case _:
+                raise EvaluationRefusedError("conditions of cases are comparisons")
+
+
+_SPECIAL = {"/": "divide", "^": "power", "//": "floor_divide", "%": "remainder"}
+_COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _constant(value: Number) -> Code:
+    return lambda names, values: value
+
+
+def _lookup(name: str) -> Code:
+    def look(names: Mapping[str, Number], values: list[Number]) -> Number:
+        try:
+            return names[name]
+        except KeyError:
+            raise EvaluationRefusedError(f"`{name}` has no value") from None
+
+    return look
+
+
+class CompiledFormula:
+    """An expression without recursive calls, such as a closed form, ready to be evaluated at many points."""
+
+    def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT, *, exact_logs: bool = True) -> None:
+        self._arithmetic = arithmetic
+        self._code = FormulaCompiler(arithmetic, frozenset(), exact_logs).compile(expr)
+
+    def at(self, point: Mapping[str, Any]) -> Number:
+        """The value. Raises NoValueError, and EvaluationRefusedError where a name has none."""
+        return self._code({name: self._arithmetic.number(value) for name, value in point.items()}, [])
+
+
+def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
+    """The value of an expression without recursive calls at one point. Raises as `Formula.at` does."""
+    return CompiledFormula(expr, arithmetic).at(point)

@@ -144,7 +144,7 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
-    elif recursive:
+    else:
         metrics = {metric: with_regimes(cost, scope.facts, signature.size_names) for metric, cost in metrics.items()}
         kinds = {kind: with_regimes(cost, scope.facts, signature.size_names) for kind, cost in kinds.items()}
     costs = related(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)

@@ -38,12 +38,14 @@ class Regime:
     """Bounds where facts of the sizes hold, without which they are for all sizes that other regimes leave.
 
     `cases` hold what is known there, in the symbols of the derivation: the facts of each case that it is made of.
+    Regimes by conditions on sizes alone have these as expressions that are at least 0 there, the last one's too.
     """
 
     where: tuple[s.Fact, ...]
     cases: tuple[Facts, ...] = field(repr=False)
     lower: Poly
     upper: Poly
+    conditions: tuple[Poly, ...] = field(default=(), repr=False)
 
     @property
     def when(self) -> str:

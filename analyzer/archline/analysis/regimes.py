@@ -6,7 +6,7 @@ written with such differences for those that call it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
@@ -19,17 +19,18 @@ from archline.language import syntax as s
 from archline.records import record, replace
 
 MAX_REGIMES = 12
+NOTHING = Facts()
 
 
 @record
 class _Part:
-    """Bounds `where` facts hold, and what is known there."""
+    """Bounds where all `conditions` are at least 0, and what is known there."""
 
     lower: Poly
     upper: Poly
     known: Knowledge
     names: tuple[str, ...]
-    where: tuple[s.Fact, ...] = ()
+    conditions: tuple[Poly, ...] = ()
 
     @property
     def condition(self) -> Poly | None:
@@ -38,7 +39,7 @@ class _Part:
             atom.argument
             for bound in (self.lower, self.upper)
             for atom in bound.atoms()
-            if isinstance(atom, a.PositivePart) and self._is_plain(atom) and _factor(bound, atom.argument)
+            if isinstance(atom, a.PositivePart) and self._is_plain(atom) and self._decides(bound, atom.argument)
         }
         return min(found, key=lambda each: (len(each.key), each.key), default=None)
 
@@ -48,28 +49,26 @@ class _Part:
             return atom.name in self.names
         return isinstance(atom, a.PositivePart) and all(map(self._is_plain, atom.argument.atoms()))
 
+    def _decides(self, bound: Poly, condition: Poly) -> bool:
+        """Whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or plainer in both parts taken together."""
+        if _factor(bound, condition):
+            return True
+        if not a.is_integral(condition) or a.PositivePart(condition - 1) not in bound.atoms():
+            return False
+        parts = [_decided(bound, condition, holds) for holds in (False, True)]
+        return sum(len(each.terms) for each in parts) < len(bound.terms)
+
     def split(self, condition: Poly) -> Iterator[_Part]:
         """The part where an integer is at most 0, and where it is at least 1, as far as either can be."""
-        size = condition - condition.constant_term
-        limit = int(-condition.constant_term.p)
-        written = to_tree(size, self.names)
-        ways = (
-            (-condition, b.binary("<=", written, b.number(limit))),
-            (condition - 1, b.binary(">=", written, b.number(limit + 1))),
-        )
-        known = [self.known.learn([(value,)]) for value, _ in ways]
-        for holds, (now, (_, fact)) in enumerate(zip(known, ways, strict=True)):
+        ways = (-condition, condition - 1)
+        known = [self.known.learn([(value,)]) for value in ways]
+        for holds, (now, value) in enumerate(zip(known, ways, strict=True)):
             if now is not None:
                 lower, upper = (
-                    now.facts.simplify(_decided(each, condition, holds)) for each in (self.lower, self.upper)
+                    now.facts.simplify(_decided(each, condition, bool(holds))) for each in (self.lower, self.upper)
                 )
-                yield replace(
-                    self,
-                    lower=lower,
-                    upper=upper,
-                    known=now,
-                    where=self.where if None in known else (*self.where, fact),
-                )
+                conditions = self.conditions if None in known else (*self.conditions, value)
+                yield _Part(lower, upper, now, self.names, conditions)
 
 
 def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
@@ -88,9 +87,47 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
             return cost
     if len(parts) < 2:
         return cost
-    parts[-1] = replace(parts[-1], where=())
-    regimes = (Regime(each.where, (each.known.facts,), each.lower, each.upper) for each in parts)
-    return replace(cost, regimes=tuple(regimes))
+    found = [(each, tuple(needed(each.conditions, facts))) for each in parts]
+    regimes = [
+        Regime(tuple(map(comparison, needs)), (each.known.facts,), each.lower, each.upper, needs)
+        for each, needs in found
+    ]
+    return replace(cost, regimes=(*regimes[:-1], replace(regimes[-1], where=())))
+
+
+def needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
+    """The conditions, each that something is at least 0, without those that follow from the others and the facts."""
+    kept = list(dict.fromkeys(conditions))
+    for each in conditions:
+        others = [other for other in kept if other != each]
+        if each in kept and _follows(facts, others, each):
+            kept = others
+    return kept
+
+
+def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
+    """Whether a value is at least 0 where others are."""
+    for name in sorted(value.names.union(*(each.names for each in known)) - facts.bounds.keys()):
+        facts = facts.with_symbol(name)
+    learned = Knowledge(facts).learn([tuple(known)])
+    return learned is None or learned.facts.nonnegative(value)
+
+
+def comparison(value: Poly) -> s.Expr:
+    """`n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n."""
+    value = value.scaled(1 / a.content(value))
+    above = value.positive_terms()
+    below = above - value
+    strict = below.constant_term == 1 and not below.is_constant and a.is_integral(value)
+    left, right = to_tree(above), to_tree(below - 1 if strict else below)
+    match left, right:
+        case s.Name(id=larger), s.Name(id=smaller):
+            mirrored = smaller < larger
+        case _:
+            mirrored = above.is_constant or isinstance(right, s.Name)
+    if mirrored:
+        return b.binary("<" if strict else "<=", right, left)
+    return b.binary(">" if strict else ">=", left, right)
 
 
 def _factor(value: Poly, condition: Poly) -> Poly:
@@ -101,8 +138,9 @@ def _factor(value: Poly, condition: Poly) -> Poly:
     return ZERO if above[1] + below[1] else above[1]
 
 
-def _decided(value: Poly, condition: Poly, holds: int) -> Poly:
-    """The value where the condition is known to hold, or not to."""
-    factor = _factor(value, condition)
-    difference = Poly.of_atom(a.PositivePart(condition)) - Poly.of_atom(a.PositivePart(condition - 1))
-    return value - factor * (difference - holds)
+def _decided(value: Poly, condition: Poly, holds: bool) -> Poly:
+    """The value where an integer is at least 1, or at most 0."""
+    # A maximum inside another one may leave the larger of both.
+    for each in (condition - 1, condition):
+        value = value.with_atom(a.PositivePart(each), each if holds else ZERO)
+    return value

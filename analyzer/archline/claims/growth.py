@@ -45,10 +45,13 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, bl
 def pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[list[tuple[Growth, GrowthCase]]]:
-    """The same of an exact form in cases of its sizes, in one way or another."""
+    """The same of an exact form in cases of its sizes: by its regimes, or in one way or another."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
-    for cases in in_cases(cost.lower, known):
+    by_regimes = [
+        GrowthCase(each.conditions, case, each.lower, each.upper) for each in cost.regimes for case in each.cases
+    ]
+    for cases in [by_regimes] if by_regimes else in_cases(cost.lower, known):
         found = []
         for case in cases:
             low = case.lower

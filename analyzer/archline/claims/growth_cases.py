@@ -18,6 +18,7 @@ from archline.algebra.printing import to_tree
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor
+from archline.analysis.regimes import comparison, needed
 from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -46,7 +47,7 @@ def shown(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
         found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
-    ways = [tuple(map(_condition, _needed(each))) for each in found]
+    ways = [tuple(map(comparison, needed(each))) for each in found]
     if len(ways) == 1 or not all(ways):
         return ways[0] if len(ways) == 1 else ()
     return (b.joined("or", [b.joined("and", each) for each in ways]),)
@@ -56,35 +57,6 @@ def _sides(first: Conditions, second: Conditions) -> bool:
     """Whether two lists of conditions differ by one, of which one of both holds everywhere."""
     one, other = ([each for each in ours if each not in theirs] for ours, theirs in ((first, second), (second, first)))
     return len(one) == len(other) == 1 and (one[0] + other[0]).is_constant
-
-
-def _needed(conditions: Sequence[Poly]) -> list[Poly]:
-    """The conditions without those that follow from the others."""
-    kept = list(dict.fromkeys(conditions))
-    for each in conditions:
-        others = [other for other in kept if other != each]
-        if each in kept and _all(Facts(), others, each):
-            kept = others
-    return kept
-
-
-def _all(facts: Facts, known: list[Poly], value: Poly) -> bool:
-    """Whether a value is at least 0 where others are."""
-    for name in sorted(value.names.union(*(each.names for each in known))):
-        facts = facts.with_symbol(name)
-    for each in known:
-        facts = facts.with_nonnegative(each)
-    return facts.nonnegative(value)
-
-
-def _condition(value: Poly) -> s.Expr:
-    """`n >= m + 1` for n - m - 1, which is at least 0."""
-    value = value.scaled(1 / a.content(value))
-    above = value.positive_terms()
-    below = above - value
-    if above.is_constant:
-        return b.binary("<=", to_tree(below), to_tree(above))
-    return b.binary(">=", to_tree(above), to_tree(below))
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:

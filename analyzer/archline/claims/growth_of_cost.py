@@ -78,7 +78,7 @@ class CostGrowth:
     @property
     def orders(self) -> tuple[Growth, ...]:
         """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
-        if self.under and self.upper is None:
+        if self.under and None in (self.upper, self.lower):
             return self.under
         if self.known:
             return (Growth(self.upper, self.upper),)
@@ -346,7 +346,7 @@ def _searches(
         for blocks in (True, False):
             bounds = _bounds(_readable(cost, known, blocks))
             yield _Search(bounds, sizes, facts, pieces(costs, cost, facts, known, blocks))
-        if cost.exact and not cost.regimes:
+        if cost.exact and all(each.conditions for each in cost.regimes):
             for found in pieces_by_cases(costs, cost, facts, known):
                 some = [each for each in found if domain_of(each[0].facts) is not None]
                 yield _Search.of_cases(some, sizes, facts)

@@ -46,7 +46,12 @@ def _by_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
     yield [line for step in view.derivation for line in _step(view, step, metric, 0, width, ())]
     call = "; 1 is the call itself" if _counted(metric, CALL) else ""
     yield ""
-    yield f"together: {metric} {_amount(view, row.lower, row.upper, row.why)}{call}"
+    if not row.regimes:
+        yield f"together: {metric} {_amount(view, row.lower, row.upper, row.why)}{call}"
+        return
+    yield f"together{call}:"
+    for when, lower, upper in row.cases:
+        yield _below(f"{'' if when == OTHERWISE else 'where '}{when}: {metric} {_amount(view, lower, upper, None)}")
 
 
 def _step(

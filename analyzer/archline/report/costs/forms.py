@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from math import inf, prod
 from operator import itemgetter
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import ConditionalBound, Residency
+from archline.analysis.cost import ConditionalBound, Regime, Residency
 from archline.claims.optimality import Attained
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, behind, joined, phrase
+from archline.expr.text import Formula, behind, conjunction, joined, phrase
 from archline.growth.leading_terms import CACHE, grown
 from archline.growth.short_forms import cut, divisors, lead_of, short_form
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
-from archline.records import record
+from archline.records import record, replace
 from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import COMPULSORY, factors, floors
 
@@ -49,7 +50,7 @@ def divisors_of(row: CostRow) -> frozenset[str]:
 
 SHORT = 30
 """Characters of a least Z that are shown in full."""
-REGIMES = 4
+REGIMES = CASES = 4
 ALIKE = 0.02
 """Regimes whose cache size, or cache misses, differ by at most this share are shown as one."""
 LINE = 8
@@ -237,12 +238,12 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
     status = "exact" if row.exact else "bounds"
     if row.metric in OF_CACHE and row.alternatives:
         yield PageRow(label, "by the size of the cache, at most", status, growth)
+    elif row.regimes and (not row.exact or _shorter_by_cases(view, row)):
+        yield from _cases(view, row, label, growth)
     elif row.exact:
         yield PageRow(label, short_form(row.upper, view.text), status, growth)
         if why is not None:
             yield PageRow("", why)
-    elif row.regimes:
-        yield from _cases(view, row, label, growth)
     else:
         yield PageRow(label, behind("<=", short_form(row.upper, view.text)), status, growth)
         yield PageRow("", behind(">=", short_form(row.lower, view.text)))
@@ -255,18 +256,34 @@ def _tightness(row: CostRow) -> str:
     return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
 
 
+def _shorter_by_cases(view: CostView, row: CostRow) -> bool:
+    """Whether the forms of its cases are shorter together than the one form for all sizes."""
+    assert row.upper is not None
+    return sum(len(view.text(each.upper)) for each in row.regimes) < len(view.text(row.upper))
+
+
 def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
-    """The last of the cases, which leaves out small sizes, or all where they are few."""
-    shown = row.regimes if len(row.regimes) <= 2 else row.regimes[-1:]
-    for each in shown:
+    """The last of the cases, which leaves out small sizes, or all where they are few, each with its growth."""
+    shown = row.regimes if len(row.regimes) <= CASES else row.regimes[-1:]
+    growths = _growths_by_case(row) if growth and len(shown) > 1 else ()
+    for each, own in zip_longest(shown, growths or (growth,), fillvalue=""):
+        assert isinstance(each, Regime)
         where = phrase("where ", each.when) if each.where else each.when
         upper = short_form(each.upper, view.text)
         if each.upper == each.lower:
-            yield PageRow(label, upper, where, growth)
+            yield PageRow(label, upper, where, own)
         else:
-            yield PageRow(label, behind("<=", upper), where, growth)
+            yield PageRow(label, behind("<=", upper), where, own)
             yield PageRow("", behind(">=", short_form(each.lower, view.text)))
-        label = growth = ""
+        label = ""
+
+
+def _growths_by_case(row: CostRow) -> tuple[str, ...]:
+    """The growth in each of the cases, in their order; nothing where it is not known case by case."""
+    where = [conjunction(each.where) for each in row.growths]
+    if len(where) != len(row.regimes) or not all(where) or where[:-1] != [each.when for each in row.regimes[:-1]]:
+        return ()
+    return tuple(replace(each, where=()).text or "" for each in row.growths)
 
 
 def _values(row: CostRow) -> str:

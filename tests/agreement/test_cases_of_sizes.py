@@ -1,0 +1,124 @@
+"""Branches that the sizes choose: costs by cases, each with its growth, which executions and claims confirm."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.analysis.analyse import derive
+from archline.claims.decide import decide
+from archline.claims.growth_of_cost import growth
+from archline.execution.data import generate
+from archline.execution.run import execute
+from archline.expr.text import conjunction
+from archline.language.loader import load_text
+from derived_counts import assert_agreement
+from effort import drawn
+from printed_claims import pasted, verdicts
+
+THREE = """
+algorithm f(x: inout real[n], w: in real[m]):
+    if n <= m:
+        for i in 0..n:
+            x[i] += w[i]
+    elif n <= 2*m:
+        for i in 0..n:
+            for j in 0..m:
+                x[i] += w[j]
+    else:
+        for i in 0..n:
+            for j in 0..n:
+                x[i] += 1.0
+"""
+# Of conditions between sizes, on them and a counter, and together.
+OF_SIZES = st.builds(
+    "{} {} {}".format,
+    st.sampled_from(["n", "m", "2*n", "n + m"]),
+    st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+    st.sampled_from(["n", "m", "2*m + 1", "m - 3", "3*m", "1", "4"]),
+)
+OF_COUNTERS = st.sampled_from(["i < m", "i + 1 == n", "i == 0", "2*i < n", "i >= m - 2"])
+LEAVES = st.sampled_from(["x[0] += 1.0", "x[0] *= x[0] + 2.0", "x[0] = 1.0"])
+
+
+def indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+@st.composite
+def bodies(draw: st.DrawFn, depth: int = 2, counters: tuple[str, ...] = ()) -> list[str]:
+    """Statements: a leaf, a loop, or branches."""
+    kind = draw(st.sampled_from(["leaf", "loop", "branch", "branch"] if depth else ["leaf"]))
+    if kind == "leaf":
+        return [draw(LEAVES)]
+    if kind == "loop" and not counters:
+        return [
+            f"for i in 0..{draw(st.sampled_from(['n', 'm', 'n + m']))}:",
+            *indented(draw(bodies(depth - 1, ("i",)))),
+        ]
+    conditions = OF_SIZES | OF_COUNTERS if counters else OF_SIZES
+    tests = draw(st.lists(conditions, min_size=1, max_size=2))
+    words = ["if", "elif"]
+    lines = []
+    for word, test in zip(words, tests, strict=False):
+        test = f"{test} {draw(st.sampled_from(['and', 'or']))} {draw(OF_SIZES)}" if draw(st.booleans()) else test
+        lines += [f"{word} {test}:", *indented(draw(bodies(depth - 1, counters)))]
+    if draw(st.booleans()):
+        lines += ["else:", *indented(draw(bodies(depth - 1, counters)))]
+    return lines
+
+
+@given(st.lists(bodies(), min_size=1, max_size=2))
+@settings(max_examples=drawn(120), deadline=None)
+def test_each_case_holds_what_runs_count(parts: list[list[str]]) -> None:
+    lines = ["algorithm f(x: inout real[n], w: in real[m]):", *indented([line for part in parts for line in part])]
+    text = "\n".join(lines) + "\n"
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    for n, m in [*product((1, 2, 3, 5, 8), (1, 2, 4, 7))]:
+        run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
+        assert_agreement(costs, run, text)
+
+
+def test_growth_is_that_of_each_case() -> None:
+    module = load_text(THREE)
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    flops = costs["flops"]
+    assert [(each.when, costs.text(each.upper)) for each in flops.regimes] == [
+        ("n > 2*m", "n^2"),
+        ("m < n and n <= 2*m", "n*m"),
+        ("otherwise", "n"),
+    ]
+    found = [(str(each.text).partition(" where")[0], conjunction(each.where)) for each in
+             growth(module, algorithm, costs, flops).orders]  # fmt: skip
+    assert found == [("Theta(n^2)", "n > 2*m"), ("Theta(n*m)", "m < n and n <= 2*m"), ("Theta(n)", "m >= n")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("flops is O(n^2)", "holds"),
+        ("flops is Omega(n)", "holds"),
+        ("flops is Theta(n^2) when n > 2*m", "holds"),
+        ("flops is Theta(n) when n <= m", "holds"),
+        ("flops == n*m when n > m and n <= 2*m", "holds"),
+        ("time(P) is O(n^2)", "holds"),
+        ("flops is Theta(n^2)", "fails"),
+        ("flops is O(n)", "fails"),
+        ("flops is O(n) when n > m", "fails"),
+    ],
+)
+def test_claims_on_cases(claim: str, outcome: str) -> None:
+    module = load_text(pasted(THREE, 2, [f"ensures {claim}"]))
+    algorithm = module.algorithms["f"]
+    assert [each.outcome for each in decide(module, algorithm, derive(module, algorithm))] == [outcome]
+
+
+def test_what_is_printed_of_cases_is_proved(tmp_path) -> None:
+    (tmp_path / "cases.algo").write_text(THREE)
+    assert {each.outcome for each in verdicts(f"{tmp_path}/cases.algo::f")} == {"holds"}

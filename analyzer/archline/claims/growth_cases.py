@@ -14,7 +14,6 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.printing import to_tree
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from functools import cache
 from xml.etree import ElementTree
@@ -10,7 +12,7 @@ import pytest
 
 import archline as al
 from archline.expr.build import call
-from archline.expr.text import Formula
+from archline.expr.text import Formula, phrase
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.latex import formula
 from cli_support import cli
@@ -155,3 +157,10 @@ def test_formats_of_the_command_show_the_page(tmp_path) -> None:  # type: ignore
 def test_formulas_in_latex(found: Formula, text: str, expected: str) -> None:
     assert found == text
     assert formula(found) == expected
+
+
+def test_formulas_pass_between_processes_as_text() -> None:
+    found = Formula(parse_expression("2*n"), "flops ==")
+    whole = phrase("claim ", found, " holds")
+    assert pickle.loads(pickle.dumps((found, whole))) == ("flops == 2*n", "claim flops == 2*n holds")
+    assert copy.deepcopy(whole) == whole

@@ -159,7 +159,7 @@ def _points(options: argparse.Namespace, reports: list[CostReport], given: Given
 def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
-    if _without_cache(given):
+    if _without_cache(given) and not report.on_grid:
         from archline.energy.caches import DEFAULT_CACHE
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}

@@ -14,7 +14,7 @@ from archline.execution.placement import Placement, place
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
 from archline.language.diagnostics import counted, did_you_mean, error
-from archline.language.format_statements import format_type
+from archline.language.format_statements import format_parameter, format_type
 from archline.language.model import Module
 from archline.records import record
 
@@ -97,7 +97,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
     missing = [parameter for name, parameter in parameters.items() if name not in arguments]
     if missing:
-        listed = ", ".join(f"`{each.name}: {format_type(each.type)}`" for each in missing)
+        listed = ", ".join(f"`{format_parameter(each)}`" for each in missing)
         raise error(
             rules.MISSING_ARGUMENT,
             f"`{algorithm.name}` needs {listed}",

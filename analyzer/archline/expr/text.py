@@ -69,6 +69,10 @@ class Formula(str):
         found.tree, found.relation = tree, relation
         return found
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        # Between processes the text alone is passed.
+        return str, (str(self),)
+
     @property
     def expr(self) -> s.Expr:
         """The expression, of a formula that is no fact."""
@@ -87,6 +91,9 @@ class Phrase(str):
         found = super().__new__(cls, "".join(pieces))
         found.pieces = pieces
         return found
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 def pieces_of(text: str) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from archline.expr.text import format_expression
+from archline.expr import build as b
+from archline.expr.text import conjunction, format_expression
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import evaluate
+from archline.recurrences.asymptotic.evaluate import default_base, evaluate
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.report.layout import indented, table, wrap
 
@@ -52,16 +53,25 @@ class Solution:
         return evaluate(self.problem, values)
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The base values that are taken where none are given."""
+        if self.outcome == "refused":
+            return ()
+        functions, found = frozenset(each.name for each in self.problem.definitions), []
+        for each in self.problem.definitions:
+            if not each.bases and all(case.condition is None for case in each.cases):
+                most = b.number(default_base(each, functions))
+                small = conjunction(b.binary("<=", b.name(size), most) for size in each.parameters)
+                found.append(f"{each.name}({', '.join(each.parameters)}) = 1 for {small}")
+        return tuple(found)
+
+    @property
     def document(self) -> dict[str, Any]:
         """The solution as JSON has it."""
         regimes = [{"when": when, "growth": growth} for when, growth in self.regimes]
         names = ("recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "outcome", "reason")
-        return {
-            "version": 1,
-            **{name: getattr(self, name) for name in names},
-            "regimes": regimes,
-            "steps": list(self.steps),
-        }
+        found = {name: getattr(self, name) for name in names}
+        return {"version": 1, **found, "regimes": regimes, "assumptions": self.assumptions}
 
     def text(self, width: int, *, explain: bool = False) -> str:
         """The recurrence, its growth and closed form; with `explain` the lines of the solution."""
@@ -69,7 +79,8 @@ class Solution:
         rows += [["", f"Theta({growth}) when {when}"] for when, growth in self.regimes]
         exact = f"{self.exact} where {self.domain}" if self.domain else self.exact
         because = "refused" if self.outcome == "refused" else "because"
-        known = {"exact": exact, "method": self.method, because: self.reason}
+        assumed = ", ".join(self.assumptions) or None
+        known = {"exact": exact, "method": self.method, because: self.reason, "assuming": assumed}
         rows += [[name, each] for name, each in known.items() if each is not None]
         lines = [*wrap(self.recurrence, width), "", *indented(table(rows, width - 2))]
         if explain and self.steps:

@@ -21,7 +21,7 @@ from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
 from archline.records import record, replace
 from archline.report.cost_view import CostRow, CostView
-from archline.report.derivation import COMPULSORY, factors, floors
+from archline.report.derivation import compulsory, factors, floors
 
 IO = "io (cache misses)"
 LEADING = "~: leading terms as all sizes grow"
@@ -301,11 +301,12 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
         yield from factors(row)
         return
     found = row.attained
-    least = short_form(row.regimes[-1].lower if row.regimes else row.lower, view.text)
+    lower = row.regimes[-1].lower if row.regimes else row.lower
+    least, kind = short_form(lower, view.text), compulsory(row, lower)
     if found is None or not found.floors:
-        yield phrase("lower bound: ", least, f", {COMPULSORY[row.metric]}")
+        yield phrase("lower bound: ", least, f", {kind}")
     else:
-        yield phrase("lower bound for any schedule: ", floors(found), ", and the compulsory misses, ", least)
+        yield phrase("lower bound for any schedule: ", floors(found), f", and {kind}, ", least)
     if found is not None:
         yield from _nearness(view, row, found)
 

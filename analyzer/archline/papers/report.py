@@ -15,7 +15,7 @@ from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
 from archline.records import record, replace
-from archline.report.json import VERSION
+from archline.report.json import VERSION, of
 from archline.report.layout import terminal_width, wrap
 from archline.resources import resource
 
@@ -200,18 +200,13 @@ def derived(row: PrintedRow) -> list[RowVerdict]:
 def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
     """A row at one of its places as JSON has it."""
     row = found.row
-    own = {key: getattr(row, key) for key in ("subject", "kind", "quote", "printed")}
     return {
         "paper": row.paper.name,
         "place": place,
-        **own,
-        "derived": found.derived,
-        "verdict": found.verdict,
-        "reason": found.reason,
-        "assumes": list(row.assumes),
-        "within_rounding": found.within_rounding,
+        **of(row, "subject", "kind", "quote", "printed"),
+        **of(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
         "witness": None if found.witness is None else str(found.witness),
-        "steps": list(found.steps),
+        "steps": found.steps,
     }
 
 

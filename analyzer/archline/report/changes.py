@@ -193,8 +193,8 @@ def document(found: VersionDifferences) -> dict[str, Any]:
     problems = map(of_diagnostic, found.problems)
     return {
         "version": json.VERSION,
-        "summary": dict(found.summary),
+        "summary": found.summary,
         "changes": [{"algorithm": each.algorithm, **asdict(each)} for each in found.changes],
         "renames": [{"old": old, "new": new} for old, new in found.renames],
-        "problems": [{name: getattr(each, name) for name in ("code", "message", "path", "line")} for each in problems],
+        "problems": [json.of(each, "code", "message", "path", "line") for each in problems],
     }

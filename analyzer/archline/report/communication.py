@@ -22,6 +22,7 @@ from archline.language.substitution import processors_of
 from archline.numbers import exact, short
 from archline.records import field, record
 from archline.report.documents import Item, Section, parts
+from archline.report.json import of
 from archline.report.layout import block_lines
 from archline.report.view import Number
 
@@ -143,12 +144,7 @@ def nearness_text(near: Nearness) -> Iterator[str]:
 
 def document(view: CommunicationView) -> dict[str, Any]:
     """As JSON."""
-    found: dict[str, Any] = {
-        "problem": view.problem,
-        "computes": view.title,
-        "where": view.where,
-        "bounds": [_bound(view, each) for each in view.bounds],
-    }
+    found = {**of(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
     if view.replicated is not None:
         found["reason"] = replicated(view.replicated, True)
     if view.best is not None:
@@ -158,20 +154,14 @@ def document(view: CommunicationView) -> dict[str, Any]:
     return found
 
 
-def _bound(view: CommunicationView, each: BoundView) -> dict[str, Any]:
+def _bound(each: BoundView) -> dict[str, Any]:
+    near = of(each.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
     found: dict[str, Any] = {
         "metric": "words",
         "kind": each.kind,
         "cases": [{"when": when, "bound": text} for when, text in each.cases],
-        "growth": each.growth,
-        "source": each.source,
-        "theorem": each.theorem,
-        "assumptions": each.assumptions,
-        "attained": each.near.attained,
-        "ratio": each.near.ratio or None,
-        "factor": each.near.factor or None,
-        "factor_where": each.near.where or None,
-        "vacuous_where": each.near.vacuous or None,
+        **of(each, "growth", "source", "theorem", "assumptions", "attained=near.attained"),
+        **{name: text or None for name, text in near.items()},
     }
     if each.value is not None:
         found["value"] = _rounded(each.value)

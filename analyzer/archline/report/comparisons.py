@@ -236,42 +236,26 @@ def as_json(found: CostComparison, width: int, *, certificates: bool = False, gr
         for pair, relations in found.growth.items()
     ]
     used = list(dict.fromkeys(found.caches.values()))
+    crossover = "variable", "from=start", "to=end", "machine", "pair", "less_before=before", "less_after=after"
     document = {
         "version": json.VERSION,
-        "algorithms": found.algorithms,
-        "model": found.model.name,
-        "by": found.by,
+        **json.of(found, "algorithms", "model=model.name", "by"),
         "growth": pairs[0]["growth"],
         "pairs": pairs,
         "points": [_point_document(found, each) for each in found.points],
-        "crossovers": [
-            {
-                "variable": each.variable, "from": each.start, "to": each.end, "machine": each.machine,
-                "pair": each.pair, "less_before": each.before, "less_after": each.after,
-            }
-            for each in found.crossovers
-        ],
+        "crossovers": [json.of(each, *crossover) for each in found.crossovers],
         "cache": cache(used[0] if len(used) == 1 else None),
         "caches": {name: cache(each) for name, each in found.caches.items()},
-        "assumptions": found.assumptions,
-        "growth_when": found.when,
-        "convention": found.model.convention,
-        "stated_error": found.model.error,
+        **json.of(found, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"),
         "notes": [*filter(None, [found.without]), *beyond_peak(found)],
         "data": found.data,
-    }  # fmt: skip
+    }
     return json.render(document)
 
 
 def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
-    document: dict[str, Any] = {
-        "relation": relation.relation,
-        "ratio": relation.ratio,
-        "bound": relation.bound or None,
-        "first": relation.first,
-        "second": relation.second,
-        "facts": relation.facts,
-    }
+    document = json.of(relation, "relation", "ratio", "bound", "first", "second", "facts")
+    document["bound"] = relation.bound or None
     if certificates:
         document["certificates"] = [each.certificate for each in relation.proofs]
     return document
@@ -279,18 +263,13 @@ def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
 
 def _point_document(found: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
-    values = point.amounts(found.by)
     return {
-        "at": {name: exact(value) for name, value in point.at.items()},
+        "at": json.point(point.at),
         "processors": [exact(each) for each in point.processors],
         "machine": point.machine.name,
         "model": found.model.name,
         "pair": point.pair,
-        "ratio": verdict.ratio,
-        "less": verdict.less,
-        "verdict": verdict.verdict,
-        "decides": verdict.decides,
-        "reason": verdict.reason,
-        "values": values,
-        "executions": [{"data": each.data, "ratio": each.ratio} for each in verdict.executions],
+        **json.of(verdict, "ratio", "less", "verdict", "decides", "reason"),
+        "values": point.amounts(found.by),
+        "executions": [json.of(each, "data", "ratio") for each in verdict.executions],
     }

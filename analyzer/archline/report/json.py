@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from io import StringIO
+from operator import attrgetter
 from typing import Any
 
 from archline.algebra.polynomial import Poly
 from archline.numbers import exact
-from archline.report.view import Contract, Number, ValueRange
+from archline.report.view import Contract, Number, SourcePlace, ValueRange
 
 VERSION = 1
 
@@ -20,6 +21,12 @@ VERSION = 1
 def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """A JSON document."""
     return json.dumps(plain(value), indent=2, ensure_ascii=False) + "\n"
+
+
+def of(found: object, *names: str) -> dict[str, Any]:
+    """Some attributes of a result, each under its name, or as `key=attribute` under another."""
+    keys = (name.partition("=") for name in names)
+    return {key: attrgetter(path or key)(found) for key, _, path in keys}
 
 
 def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
@@ -35,6 +42,10 @@ def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
             return exact(value)
         case Poly():
             return write(value)
+        case SourcePlace():
+            return str(value)
+        case ValueRange(lower, upper):
+            return {"lower": exact(lower), "upper": exact(upper)}
         case _:
             return {each.name: plain(getattr(value, each.name), write) for each in fields(value)}
 
@@ -46,25 +57,13 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     return target.getvalue()
 
 
-def ends(values: ValueRange) -> dict[str, str]:
-    """Both ends of a value."""
-    return {"lower": exact(values.lower), "upper": exact(values.upper)}
-
-
-def point(point: Mapping[str, Number]) -> dict[str, str]:
+def point(point: Mapping[str, Number] | None) -> dict[str, str] | None:
     """Sizes with their values."""
-    return {name: exact(value) for name, value in point.items()}
+    return None if point is None else {name: exact(value) for name, value in point.items()}
 
 
 def contract(contract: Contract) -> dict[str, Any]:
     """One `ensures` or claim."""
-    found: dict[str, Any] = {
-        "text": contract.text,
-        "outcome": contract.outcome,
-        "reason": contract.reason,
-        "at": None if contract.point is None else point(contract.point),
-        "place": str(contract.place),
-    }
-    more: dict[str, Any] = {"derived": contract.derived, "fails_where": contract.fails_where}
-    more |= {"suggestion": contract.suggestion, "assumptions": list(contract.assumptions)}
+    found = {**of(contract, "text", "outcome", "reason"), "at": point(contract.point), "place": contract.place}
+    more = of(contract, "derived", "fails_where", "suggestion", "assumptions")
     return found | {key: value for key, value in more.items() if value}

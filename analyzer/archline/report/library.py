@@ -13,6 +13,7 @@ from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
 from archline.report.documents import Document, Table
+from archline.report.json import of
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
 
@@ -75,20 +76,8 @@ def _lines(found: Listed, width: int) -> Iterator[str]:
 
 def document(found: Sequence[Listed]) -> dict[str, Any]:
     """`archline list`."""
-    return {
-        "version": VERSION,
-        "algorithms": [
-            {
-                "target": each.target,
-                "module": each.module,
-                "name": each.name,
-                "parameters": each.parameters,
-                "summary": each.summary,
-                "doc": each.algorithm.doc,
-            }
-            for each in found
-        ],
-    }
+    keys = "target", "module", "name", "parameters", "summary", "doc=algorithm.doc"
+    return {"version": VERSION, "algorithms": [of(each, *keys) for each in found]}
 
 
 def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:

@@ -16,7 +16,7 @@ from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
 from archline.expr.text import format_expression
 from archline.language.diagnostics import counted
-from archline.report.json import VERSION
+from archline.report.json import VERSION, of
 from archline.report.layout import Columns, Inside, block_lines, page, table, wrap
 
 
@@ -202,9 +202,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
     """`archline fit --format json`."""
     return {
         "version": VERSION,
-        "model": fit.model,
-        "parameters": {name: vars(each) for name, each in fit.parameters.items()},
-        "condition": fit.condition,
+        **of(fit, "model", "parameters", "condition"),
         "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
         "rates": {name: {"value": value, "unit": definition(name).unit} for name, value in fit.rates.items()},
     }

@@ -113,30 +113,22 @@ def _number(value: Number | Fraction, digits: int = 6) -> str:
 def document(answer: Optimisation) -> str:
     """The answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
     problem, found = answer.problem, answer.found
-    document: dict[str, Any] = {
-        "version": 1,
-        "status": found.status,
-        "target": answer.target,
-        "machine": answer.machine,
-        "model": answer.model,
-        "minimised": problem.minimise,
-        "end": "upper" if problem.upper else "lower",
-        "objective": {"value": found.value, "lower": found.lower, "unit": problem.unit},
-        "bound": found.bound,
-        "gap": found.gap,
-        "variables": {name: _ends(value) for name, value in found.variables.items()},
-        "at": dict(found.at),
-        "ranges": {name: _ends(value) for name, value in found.ranges.items()},
-        "binding": list(found.binding),
-        "conflict": list(found.conflict),
-        "attainable": list(found.attainable),
-        "closed_form": dict(found.closed_form) or None,
-        "method": found.method,
-        "points": found.points,
-        "notes": list(found.notes),
-        "assumptions": list(answer.assumptions),
-    }
-    return json.render(document)
+    return json.render(
+        {
+            "version": 1,
+            **json.of(answer, "status=found.status", "target", "machine", "model", "minimised=problem.minimise"),
+            "end": "upper" if problem.upper else "lower",
+            "objective": {**json.of(found, "value", "lower"), "unit": problem.unit},
+            **json.of(found, "bound", "gap"),
+            "variables": {name: _ends(value) for name, value in found.variables.items()},
+            "at": found.at,
+            "ranges": {name: _ends(value) for name, value in found.ranges.items()},
+            **json.of(found, "binding", "conflict", "attainable"),
+            "closed_form": found.closed_form or None,
+            **json.of(found, "method", "points", "notes"),
+            "assumptions": answer.assumptions,
+        }
+    )
 
 
 def _ends(value: Number | Span) -> Any:

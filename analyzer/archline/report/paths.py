@@ -19,6 +19,7 @@ from archline.ir.amounts import Amount, Known
 from archline.numbers import exact, point_text, readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
+from archline.report.json import of
 from archline.report.layout import table, wrap
 from archline.report.view import SourcePlace
 
@@ -107,24 +108,16 @@ def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
 
 def document(path: ExecutedPath) -> dict[str, Any]:
     """The path for programs: every piece."""
-    return {"metric": path.metric, "total": _number(path.total), "pieces": list(_documents(path.pieces))}
+    return {**of(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
 
 
-def _documents(pieces: Sequence[PathPiece]) -> Iterator[dict[str, Any]]:
-    for each in pieces:
-        yield {
-            "processor": list(each.coordinates),
-            "place": None if each.span is None else str(SourcePlace.of(each.span)),
-            "called": None if each.called is None else str(SourcePlace.of(each.called)),
-            "computed": each.computed,
-            "from": None if each.source is None else list(each.source),
-            "to": None if each.to is None else list(each.to),
-            "amount": _number(each.amount),
-        }
-
-
-def _number(value: int | Fraction) -> int | str:
-    return value if isinstance(value, int) else exact(value)
+def _piece(piece: PathPiece) -> dict[str, Any]:
+    places = of(piece, "place=span", "called")
+    return {
+        "processor": piece.coordinates,
+        **{name: None if span is None else SourcePlace.of(span) for name, span in places.items()},
+        **of(piece, "computed", "from=source", "to", "amount"),
+    }
 
 
 SHORT = 34

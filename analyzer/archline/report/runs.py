@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from archline.report import paths
 from archline.report.communication import document as bounds_document
 from archline.report.communication import of_run
 from archline.report.documents import Document, Table
-from archline.report.json import VERSION, ends, point
+from archline.report.json import VERSION, of, point
 from archline.report.layout import Columns, page, wrap
 from archline.report.view import Number, RunView, ValueRange
 
@@ -135,18 +135,16 @@ def run_document(view: RunView) -> dict[str, Any]:
         "version": VERSION,
         "algorithm": done.algorithm.name,
         "at": point(done.at),
-        "counts": {metric: _number(count) for metric, count in counts.executed.items()},
-        "flops_by_kind": {kind: _number(count) for kind, count in counts.kinds.items()},
-        "derived": {metric: ends(values) for metric, values in counts.derived.items()},
+        "counts": _numbers(counts.executed),
+        "flops_by_kind": _numbers(counts.kinds),
+        "derived": counts.derived,
         "checked": not view.unchecked and not counts.outside,
         "outside": counts.outside,
         "unchecked": view.unchecked,
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    for name, values in (("own", counts.own), ("total", counts.total)):
-        if values:
-            document[name] = {metric: _number(count) for metric, count in values.items()}
+    document |= {name: _numbers(each) for name, each in of(counts, "own", "total").items() if each}
     if view.timed is not None:
         machine, time, apart = view.timed
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
@@ -163,17 +161,15 @@ def run_document(view: RunView) -> dict[str, Any]:
     return document
 
 
-def _number(count: Number) -> int | str:
-    return int(count) if count == int(count) else exact(count)
+def _numbers(counts: Mapping[str, Number]) -> dict[str, int | str]:
+    return {name: int(each) if each == int(each) else exact(each) for name, each in counts.items()}
 
 
 def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
     several = done.settings.processors
-    levels = {name: {"Z": each.Z, "L": each.L} for name, (each, _) in done.levels.items()}
+    levels = {name: of(each, "Z", "L") for name, (each, _) in done.levels.items()}
     return {
-        "Z": cache.Z,
-        "L": cache.L,
-        "policy": cache.policy,
+        **of(cache, "Z", "L", "policy"),
         "default": not done.settings.chosen_cache,
         "processors": 1 if several is None else several.count,
         "schedule": None if several is None else several.described,

@@ -11,7 +11,7 @@ from archline.expr.intervals import Interval
 from archline.numbers import exact
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.energies.formats import ends, floor_document
+from archline.report.energies.formats import floor_document, with_unit
 from archline.report.layout import Columns, Inside, Part, page
 
 QUANTITIES = {"time*P": "in time", "energy": "in energy"}
@@ -123,23 +123,13 @@ def json_text(scaling: Scaling) -> str:
     """The same as a document; numbers are exact strings in base units."""
     return json.render(
         {
-            "algorithm": scaling.algorithm,
-            "model": scaling.model.name,
-            "varied": list(scaling.varied),
+            **json.of(scaling, "algorithm", "model=model.name", "varied"),
             "factor": exact(scaling.factor),
             "steps": [_step(scaling, each) for each in scaling.steps],
-            "ranges": {
-                each.quantity: {
-                    "first": None if each.first is None else exact(each.first.processors.lower),
-                    "last": None if each.last is None else exact(each.last.processors.lower),
-                    "below": each.below,
-                    "above": each.above,
-                }
-                for each in scaling.ranges
-            },
-            "moved_words_ratio": None if scaling.moved is None else ends(scaling.moved),
+            "ranges": {each.quantity: _ends(each) for each in scaling.ranges},
+            "moved_words_ratio": scaling.moved,
             "energy_at_fixed_memory": None if scaling.fixed_memory is None else _in_json(scaling.fixed_memory),
-            "assumptions": list(scaling.assumptions),
+            "assumptions": scaling.assumptions,
             "growth": {
                 name: {"of_P_times_term": growth, "verdict": verdict}
                 for name, (growth, verdict) in scaling.growth.items()
@@ -148,13 +138,16 @@ def json_text(scaling: Scaling) -> str:
     )
 
 
+def _ends(found: PerfectRange) -> Mapping[str, Any]:
+    steps = {"first": found.first, "last": found.last}
+    lowest = {name: None if each is None else exact(each.processors.lower) for name, each in steps.items()}
+    return {**lowest, **json.of(found, "below", "above")}
+
+
 def _in_json(found: FixedMemory) -> Mapping[str, Any]:
     beyond = found.beyond
     return {
-        "sizes": dict(found.sizes),
-        "facts": list(found.facts),
-        "memory_at_least": list(found.least),
-        "memory_at_most": list(found.most),
+        **json.of(found, "sizes", "facts", "memory_at_least=least", "memory_at_most=most"),
         "energy": None if found.growth is None else f"Theta({found.growth})",
         "free_of_P": found.growth is not None,
         "reason": found.reason,
@@ -163,8 +156,7 @@ def _in_json(found: FixedMemory) -> Mapping[str, Any]:
         "beyond": None
         if beyond is None
         else {
-            "memory": beyond.memory,
-            "term": beyond.term,
+            **json.of(beyond, "memory", "term"),
             "grows": f"Omega({beyond.lower})",
             "certificate": beyond.proof.certificate,
         },
@@ -175,15 +167,15 @@ def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
     sizes = {name: str(value) for name, value in step.sizes.items()}
     if step.result is None:
         return {"sizes": sizes, "reason": step.reason}
-    estimate = step.result.estimate
+    estimate, floor = step.result.estimate, step.result.floor
     assert estimate is not None
     return {
         "sizes": sizes,
-        "inputs": {name: ends(each.amount) for name, each in step.result.inputs.items()},
+        "inputs": {name: each.amount for name, each in step.result.inputs.items()},
         "fits": step.fits,
-        "time": None if estimate.time is None else {**ends(estimate.time), "unit": "s"},
-        "energy": None if estimate.energy is None else {**ends(estimate.energy), "unit": "J"},
-        "ratios": {name: None if (ratio := scaling.ratio(step, name)) is None else ends(ratio) for name in QUANTITIES},
+        "time": with_unit(estimate.time, "s"),
+        "energy": with_unit(estimate.energy, "J"),
+        "ratios": {name: scaling.ratio(step, name) for name in QUANTITIES},
         "binds": estimate.binds,
-        **({} if step.result.floor is None else {"lower_bound": floor_document(step.result.floor)}),
+        **({} if floor is None else {"lower_bound": floor_document(floor)}),
     }

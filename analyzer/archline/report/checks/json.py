@@ -28,8 +28,8 @@ def render(report: CheckReport, width: int) -> str:
                 {
                     "algorithm": each.name,
                     "ensures": list(map(shown, each.contracts)),
-                    "assumptions": list(each.assumptions),
-                    **_stop(each.stop),
+                    "assumptions": each.assumptions,
+                    **({} if each.stop is None else {"stops": _stop(each.stop)}),
                     **({"messages": each.messages} if each.messages else {}),
                 }
                 for each in view.algorithms
@@ -38,13 +38,10 @@ def render(report: CheckReport, width: int) -> str:
         }
         for view in report.targets
     ]
-    about = ("code", "level", "message", "path", "line", "algorithm")
-    findings = [{name: getattr(each, name) for name in about} for each in report.findings]
+    findings = [json.of(each, "code", "level", "message", "path", "line", "algorithm") for each in report.findings]
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 
-def _stop(stop: Stop | None) -> dict[str, Any]:
-    """A run that a fault of the program stops, where one is known."""
-    if stop is None:
-        return {}
-    return {"stops": {"at": json.point(stop.at), "code": stop.code, "message": stop.message, "place": str(stop.place)}}
+def _stop(stop: Stop) -> dict[str, Any]:
+    """A run that a fault of the program stops."""
+    return {"at": json.point(stop.at), **json.of(stop, "code", "message", "place")}

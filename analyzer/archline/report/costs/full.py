@@ -19,7 +19,7 @@ from archline.report.cost_view import CostRow, CostView, relations
 from archline.report.costs.page import on_several
 from archline.report.documents import Document, Section, Table
 from archline.report.findings import contracts
-from archline.report.json import VERSION, contract, ends, plain, point
+from archline.report.json import VERSION, contract, of, plain, point
 from archline.report.lru import document as lru_document
 from archline.report.view import Number, ValueRange
 
@@ -97,27 +97,19 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
 
 def as_document(view: CostView) -> dict[str, Any]:
     """`archline cost`."""
-    document: dict[str, Any] = {
-        "version": VERSION,
-        "algorithm": view.algorithm,
-        "parameters": view.parameters,
-        "symbols": view.symbols,
-        "assumptions": view.assumptions,
-    }
+    document = {"version": VERSION, **of(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.at is not None:
         document["at"] = point(view.at)
         document["cache_assumed"] = view.cache_assumed
     if view.on_grid:
-        document["replicated_input"] = None if view.replicated is None else point(view.replicated)
+        document["replicated_input"] = point(view.replicated)
     if view.communication is not None:
         document["communication_bounds"] = bounds_document(view.communication)
     document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))
     if view.schedules:
-        document["schedules"] = [
-            {"schedule": each.name, "bound": each.bound, "source": each.source} for each in view.schedules
-        ]
+        document["schedules"] = [of(each, "schedule=name", "bound", "source") for each in view.schedules]
     if view.lru is not None:
         document["lru"] = lru_document(view, view.lru)
     found: dict[str, Any] = plain(document, view.text)
@@ -125,22 +117,17 @@ def as_document(view: CostView) -> dict[str, Any]:
 
 
 def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
-    cost: dict[str, Any] = {
-        "status": row.status,
-        "lower": row.lower,
-        "upper": row.upper,
-        "growth": row.growth,
+    cost = {
+        **of(row, "status", "lower", "upper", "growth"),
         "regimes": [
-            *({"when": each.when, "lower": each.lower, "upper": each.upper} for each in row.regimes),
+            *(of(each, "when", "lower", "upper") for each in row.regimes),
             *({"when": each.when, "lower": row.lower or ZERO, "upper": each.upper} for each in row.alternatives),
         ],
         "lowers": [{"by": looked, "lower": lower} for looked, lower in row.lowers],
-        "reason": row.why,
-        "place": row.place,
-        "declared": row.declared,
+        **of(row, "reason=why", "place", "declared"),
     }
     if view.at is not None:
-        cost["value"] = None if row.values is None else ends(row.values)
+        cost["value"] = row.values
     if row.attained is not None:
         cost["any_order"] = _any_order(row, row.attained)
     if row.published is not None:
@@ -168,20 +155,14 @@ def _reached(found: ReachedRegion) -> dict[str, Any]:
 
 def _published(found: Published) -> dict[str, Any]:
     """Lower bounds of the literature, for lines of one word."""
-    bounds = [
-        {"by": each.by, "source": each.source, "bound": each.text, "growth": each.relation, "times": each.times}
-        for each in found.bounds
-    ]
+    bounds = [of(each, "by", "source", "bound=text", "growth=relation", "times") for each in found.bounds]
     return {"kernel": found.kernel, "bounds": bounds, "because": found.because}
 
 
 def _any_order(row: CostRow, attained: Attained) -> dict[str, Any]:
     """How close the bounds are to the lower bound over all schedules, and to each other."""
-    found: dict[str, Any] = {
-        "omega": attained.floors,
-        "under": attained.under,
-        "regimes": [{"when": each.when, "factor": each.factor, "reason": each.reason} for each in attained.regimes],
-    }
+    regimes = [of(each, "when", "factor", "reason") for each in attained.regimes]
+    found = {**of(attained, "omega=floors", "under"), "regimes": regimes}
     if row.any_order is not None and row.values is not None:
         found["value"] = exact(row.any_order)
         found["factor"] = _ratio(row.values.upper, row.any_order)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.energy.levels import Level, by_level
-from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, SymbolicEnergy
+from archline.energy.results import CacheUsed, Ends, EnergyFloor, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import amount_text
 from archline.expr.intervals import Interval
 from archline.expr.text import joined, phrase
@@ -31,19 +31,14 @@ def _document(result: EnergyResult) -> dict[str, Any]:
     """One result."""
     answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
     return {
-        "algorithm": result.algorithm,
-        "machine": result.machine.name,
-        "model": result.model.name,
-        "at": None if result.at is None else json.point(result.at),
+        **json.of(result, "algorithm", "machine=machine.name", "model=model.name"),
+        "at": json.point(result.at),
         **answer,
-        "expression": result.model.expression,
-        "converted": result.converted,
+        **json.of(result, "expression=model.expression", "converted"),
         "cache": cache(result.cache),
         "processors": result.processors,
         "inputs": {name: input_(each) for name, each in result.inputs.items()},
-        "convention": result.model.convention,
-        "stated_error": result.model.error,
-        "leaves_out": result.model.leaves_out,
+        **json.of(result.model, "convention", "stated_error=error", "leaves_out"),
         "notes": shown.notes(result),
         "data": result.data,
     }
@@ -51,37 +46,32 @@ def _document(result: EnergyResult) -> dict[str, Any]:
 
 def input_(given: Input) -> dict[str, Any]:
     """An input; `from` is derived, executed or declared, or given for Z and L."""
-    return {**ends(given.amount), "from": given.origin}
+    return json.of(given, "lower=amount.lower", "upper=amount.upper", "from=origin")
 
 
 def cache(used: CacheUsed | None) -> dict[str, Any] | None:
     """The cache that io is of."""
     if used is None:
         return None
-    return {"Z": used.words, "L": used.line, "policy": used.policy, "assumed": used.origin == "assumed"}
+    return {**json.of(used, "Z=words", "L=line", "policy"), "assumed": used.origin == "assumed"}
 
 
 def _numbers(result: EnergyResult) -> dict[str, Any]:
     estimate = result.estimate
     assert estimate is not None
     found = shown.answers(estimate)
-    amounts: dict[str, Any] = {}
-    for name, unit in shown.ANSWERS:
-        amount = found[name]
-        amounts[name] = None if amount is None else {**ends(amount), "unit": unit}
+    amounts = {name: with_unit(found[name], unit) for name, unit in shown.ANSWERS}
     if amounts["energy"] is not None:
-        amounts["energy"]["terms"] = {
-            name: {"formula": result.model.energy[name], **ends(each)} for name, each in estimate.terms.items()
-        }
-    figures = {
-        name: {"formula": result.model.figures[name].formula, **ends(each), "unit": result.model.figures[name].unit}
-        for name, each in estimate.figures.items()
-    }
+        formulas = result.model.energy
+        amounts["energy"]["terms"] = {name: _term(formulas[name], each) for name, each in estimate.terms.items()}
+    defined = result.model.figures
     return {
         **amounts,
-        "binds": estimate.binds,
-        "margin": estimate.margin,
-        "figures": figures,
+        **json.of(estimate, "binds", "margin"),
+        "figures": {
+            name: {**_term(defined[name].formula, each), "unit": defined[name].unit}
+            for name, each in estimate.figures.items()
+        },
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": estimate.reasons,
         **({"levels": [_level(each) for each in by_level(estimate)]} if estimate.model.levels else {}),
@@ -89,14 +79,17 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
     }
 
 
+def _term(formula: str, amount: Interval | Ends) -> dict[str, Any]:
+    return {"formula": formula, **json.of(amount, "lower", "upper")}
+
+
 def _level(level: Level) -> dict[str, Any]:
     """What a level serves, fetches and takes; null of slow memory, or where the machine does not say it."""
-    sizes = {"capacity": level.capacity, "line": level.line, "share": level.share}
-    amounts = {name: getattr(level, name) for name in ("served", "misses", "bytes", "time", "energy")}
+    sizes = json.of(level, "capacity", "line", "share")
     return {
         "level": level.name,
         **{name: None if each is None else exact(each) for name, each in sizes.items()},
-        **amounts,
+        **json.of(level, "served", "misses", "bytes", "time", "energy"),
     }
 
 
@@ -111,13 +104,13 @@ def floor_document(floor: EnergyFloor) -> dict[str, Any]:
     }
 
 
-def ends(amount: Interval) -> dict[str, Fraction]:
-    """Both ends of an interval."""
-    return {"lower": amount.lower, "upper": amount.upper}
+def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
+    """Both ends of an amount."""
+    return None if amount is None else {**json.of(amount, "lower", "upper"), "unit": unit}
 
 
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
-    terms = {name: {"formula": result.model.energy[name], **vars(each)} for name, each in symbolic.terms.items()}
+    terms = {name: _term(result.model.energy[name], each) for name, each in symbolic.terms.items()}
     total = None
     if len(terms) == len(result.model.energy):
         low, high = (" + ".join(getattr(each, end) for each in symbolic.terms.values()) for end in ("lower", "upper"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from archline.numbers import exact, readable
 from archline.records import record
-from archline.report.json import VERSION
+from archline.report.json import VERSION, point
 from archline.report.layout import Columns
 from archline.report.pictures import PictureView
 from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, panels
@@ -88,7 +88,7 @@ class IoCurves(PictureView):
         return {
             "version": VERSION,
             "algorithm": self.algorithm,
-            "at": {name: exact(value) for name, value in self.at.items()},
+            "at": point(self.at),
             "L": self.line,
             "metric": "io",
             "points": [

@@ -71,6 +71,13 @@ def short(value: Fraction) -> str:
         return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
 
 
+def significant(value: float, count: int) -> str:
+    """A number with so many significant digits, in full below a million: `11.9`, `4090`, `3.4e+38`."""
+    if not 10**count <= value < 10**6:
+        return f"{value:.{count}g}"
+    return str(round(value, count - 1 - floor(log10(value)))).removesuffix(".0")
+
+
 def digits(value: Fraction) -> str:
     """A number exactly if it is whole and short, else with nine digits; powers of ten beyond all floats."""
     if value.denominator == 1 and abs(value) < 10**15:

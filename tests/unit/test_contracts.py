@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import archline as al
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide
 from archline.claims.verdicts import Verdict
+from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from effort import long
 
@@ -219,3 +221,52 @@ def test_what_fails_at_one_size_between_others_is_refuted_there() -> None:
     (found,) = verdicts("flops <= 1000*(n - 17)^2*(n - 18)^2 + n - 1", header="x: inout real[n]")
     assert found.outcome == "fails"
     assert found.deciding == {"n": 17}
+
+
+@pytest.mark.parametrize(
+    ("claim", "problem"),
+    [
+        ("flops <= 1/(n - 1)", "division by zero"),
+        ("flops <= n*log2(n - 1) + 5", "logarithm of a number that is not positive"),
+        ("flops <= n + sqrt(n - 2)", "square root of a negative number"),
+    ],
+)
+def test_a_claim_fails_where_its_right_side_has_no_value(claim: str, problem: str) -> None:
+    found = verdict(claim)
+    assert (found.outcome, found.reason) == ("fails", f"the right side has no value: {problem}")
+    assert found.point is not None
+    assert found.point["n"] == 1
+    assert (
+        verdict(f"{claim} when n >= 3").outcome != "fails" or "no value" not in verdict(f"{claim} when n >= 3").reason
+    )
+
+
+@pytest.mark.parametrize("bound", ["1/0", "n + log2(1 - 1)", "sqrt(2 - 3)", "2 % 0"])
+def test_numbers_without_a_value_are_wrong_input(bound: str) -> None:
+    with pytest.raises(ArchlineError, match="has no value"):
+        verdict(f"flops <= {bound}")
+
+
+@pytest.mark.parametrize(
+    "where", ["n >= 5, n <= 4", "n >= m + 1, m >= n", "n == 2*m, n == 2*m + 1", "n > 3*m and m >= n", "3 <= 2"]
+)
+def test_facts_that_contradict_each_other_are_an_error(where: str) -> None:
+    text = f"algorithm f(x: inout real[n], m: size):\n    where {where}\n    x[0] += 1.0\n"
+    algorithm = al.loads(text)["f"]
+    for asked in (algorithm.cost, lambda: algorithm.run(n=4, m=4)):
+        with pytest.raises(ArchlineError) as refused:
+            asked()
+        (found,) = refused.value.diagnostics
+        assert found.rule.code == "AL483"
+        assert found.span is not None
+        assert found.span.line == 2
+
+
+def test_what_results_assume_is_known_to_the_derivation() -> None:
+    """A step that is assumed to be positive: s >= 4."""
+    text = "algorithm f(x: inout real[n], s: size):\n    for i in 0..n step s - 3:\n        x[i] += 1.0\n"
+    algorithm = al.loads(text)["f"]
+    plain, given = algorithm.cost(), algorithm.cost("s >= 4")
+    for metric in ("flops", "work", "span", "io"):
+        assert str(plain[metric]) == str(given[metric])
+        assert plain[metric].growth == given[metric].growth

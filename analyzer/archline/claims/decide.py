@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import islice
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
 from archline.algebra.evaluate.exact import evaluate
@@ -35,7 +36,7 @@ from archline.claims.growth_claims import (
     where_logarithms_vanish,
 )
 from archline.claims.verdicts import PROVED, Question, Tactic, Verdict, first_decided
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import ends
@@ -54,6 +55,8 @@ from archline.numbers import digits
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
+MAX_UNDEFINED = 200
+"""At so many sizes it is looked whether a claim has a value."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -126,6 +129,9 @@ def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Sco
 def _decided(asked: Question) -> Verdict:
     """The verdict by the tactics that fit what is known of the cost and what is claimed."""
     cost, claim = asked.cost, asked.claim
+    undefined = _without_value(asked) if asked.compares else None
+    if undefined is not None:
+        return undefined if cost.lower is None else _explained(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion,)
@@ -168,6 +174,35 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
     if ensures.processors is not None:
         return time_on(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
     return costs.metrics.get(ensures.metric)
+
+
+def _without_value(asked: Question) -> Verdict | None:
+    """The verdict on a claim whose right side has no value at a size that it speaks of; None where none is found."""
+    bound = asked.claim.bound
+    if not any(_is_partial(each) for each in s.nodes(bound)):
+        return None
+    for point in islice(asked.points(branches=False), MAX_UNDEFINED):
+        try:
+            evaluate_claim(bound, point)
+        except UndefinedError as problem:
+            if asked.has_runs(point):
+                return asked.verdict("fails", f"the right side has no value: {problem}", point)
+        except NO_VALUE:
+            continue
+    return None
+
+
+def _is_partial(node: s.Node) -> bool:
+    """Whether an operation may have no value at some sizes."""
+    match node:
+        case s.Binary(op="/" | "//" | "%", right=divisor):
+            return bool(s.names(divisor))
+        case s.Binary(op="^", left=base, right=exponent):
+            return bool(s.names(base)) and not isinstance(exponent, s.Integer)
+        case s.Call(function="log2" | "log" | "sqrt", arguments=arguments):
+            return not all(isinstance(each, s.Integer | s.Name) for each in arguments)
+        case _:
+            return False
 
 
 def _at_sizes(asked: Question) -> Verdict | None:

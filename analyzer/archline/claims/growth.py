@@ -168,4 +168,4 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
     if compared is None:
         return False
-    return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: False).outcome == "holds"
+    return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"

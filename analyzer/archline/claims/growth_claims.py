@@ -29,7 +29,7 @@ from archline.expr.text import format_fact, joined
 from archline.expr.tree import rewritten, substituted, substituted_fact
 from archline.expr.values import ends, evaluate, holds
 from archline.growth.counterexample import Point
-from archline.growth.growths import Growth, decide_growth, domain_of
+from archline.growth.growths import Growth, Witness, decide_growth, domain_of
 from archline.growth.growths import holds as grows_no_faster
 from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import knowing, with_fact
@@ -37,6 +37,7 @@ from archline.ir.declarations import declared
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
+from archline.numbers import significant
 from archline.records import record, replace
 
 LEAST_RISE = 1.5
@@ -81,7 +82,7 @@ def _compared(asked: Question, known: Facts, facts: tuple[s.Fact, ...]) -> Verdi
         found = decide_growth(claim.relation, pieces(costs, *moved), indices.written(bound), confirm)
         found = replace(found, reason=indices.restored_text(found.reason))
     elif cost.orders is not None or cost.alternatives:
-        found = IoClaim(bound, costs, cost, known, facts, confirm).decided(claim.relation)
+        found = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
     else:
         found = decide_growth(claim.relation, pieces(costs, cost, facts, known), bound, confirm)
     return asked.verdict(found.outcome, found.reason, proofs=found.proofs)
@@ -96,15 +97,32 @@ class _Confirmation:
     bound: s.Expr
     index_range: IndexRange | None
 
-    def __call__(self, side: str, refuted: Refuted) -> bool:
-        ratios = [ratio for each in refuted.points if (ratio := self._ratio(side, each)) is not None]
+    def __call__(self, side: str, refuted: Refuted) -> Witness | None:
+        found = self.ratios(side, refuted)
+        ratios = [least for _, least, _ in found]
         if isinstance(refuted.found, Point):
-            return ratios == [float("inf")]
-        rising = all(low < high for low, high in pairwise(ratios))
-        return len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
+            stands = ratios == [float("inf")]
+        else:
+            rising = all(low < high for low, high in pairwise(ratios))
+            stands = len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
+        return self._witness(found) if stands else None
 
-    def _ratio(self, side: str, point: Mapping[str, int]) -> float | None:
-        """Of the cost to the claim (O) or the other way round; None where it cannot be decided."""
+    def shown(self, side: str, refuted: Refuted) -> Witness:
+        """The witness of a counterexample to what is known up to a constant, which values do not confirm."""
+        return self._witness(self.ratios(side, refuted))
+
+    def ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
+        """Sizes, the least ratio there of the cost to the claim (O) or the other way round, and whether it is exact."""
+        found = ((each, self._ratio(side, each)) for each in refuted.points)
+        return [(point, *ratio) for point, ratio in found if ratio is not None]
+
+    def _witness(self, ratios: Iterable[tuple[Mapping[str, int], float, bool]]) -> Witness:
+        texts = tuple((at, ("" if exact else "at least ") + significant(ratio, 3)) for at, ratio, exact in ratios)
+        ends = (each for each in (self.cost.lower, self.cost.upper) if each is not None)
+        return Witness(texts, frozenset(name for each in ends for name in each.names))
+
+    def _ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
+        """None where it has no value or the facts do not hold."""
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)
@@ -113,7 +131,9 @@ class _Confirmation:
                 return None
             least, most = ends(evaluate(self.bound, point))
             above, below = (lower, most) if side == "O" else (least, upper)
-            return float("inf") if not below and above > 0 else float(above / below)
+            if not below and above > 0:
+                return float("inf"), True
+            return float(above / below), lower == upper
         except NO_VALUE:
             return None
 
@@ -139,7 +159,9 @@ def by_recursion(asked: Question) -> Verdict | None:
     if claim.relation != "O" and any(each.lower is None for each in cases):
         return asked.unknown("no lower bound on its growth is known for all of these sizes")
     parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *certain(each))) for each in cases]
-    found = decide_growth(claim.relation, parts, bound, _along_one_size)
+    found = decide_growth(
+        claim.relation, parts, bound, partial(_along_one_size, _Confirmation(cost, asked.facts, claim.bound, indices))
+    )
     reason = found.reason
     if found.outcome != "unknown" and solved.upper is not None:
         # What a recurrence grows like has no values at sizes that a reader could check.
@@ -149,9 +171,10 @@ def by_recursion(asked: Question) -> Verdict | None:
     return asked.verdict(found.outcome, reason, proofs=found.proofs)
 
 
-def _along_one_size(_: str, refuted: Refuted) -> bool:
-    """Whether a counterexample is a curve of one size, which passes integers: growth says nothing at single points."""
-    return not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
+def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) -> Witness | None:
+    """A counterexample that is a curve of one size, which passes integers: growth says nothing at single points."""
+    stands = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
+    return confirmation.shown(side, refuted) if stands else None
 
 
 def by_shown_growth(asked: Question) -> Verdict | None:

@@ -144,6 +144,8 @@ class IoClaim:
     known: Facts
     facts: tuple[s.Fact, ...]
     confirm: Confirm
+    shown: Confirm
+    """Takes a counterexample to what is known up to a constant as it is."""
 
     def decided(self, relation: str) -> GrowthVerdict:
         """Whether io is O, Omega or Theta of the bound, from below first."""
@@ -164,7 +166,7 @@ class IoClaim:
         reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
         neither = ""
         for each in bounds:
-            confirm: Confirm = (lambda *_: True) if each.orders else self.confirm
+            confirm = self.shown if each.orders else self.confirm
             found = decide_growth(side, each.pieces, self.bound, confirm)
             if found.outcome == "holds":
                 return replace(found, reason=each.proof or found.reason)

@@ -183,7 +183,7 @@ class CostOrder:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
                 sizes = _named({name: exact_text(size) for name, size in at.items()})
                 found.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
-        along = f"the {above} side over the {below} side passes every constant along {_named(refuted.curve)}"
+        along = f"({above} side)/({below} side) is unbounded along {_named(refuted.curve)}"
         return f"{along}: {'; '.join(found)}" if found else ""
 
     def vanishing(self, side: str) -> str:

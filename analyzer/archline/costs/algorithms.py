@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from typing import Self
@@ -10,6 +10,7 @@ from typing import Self
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.checks.failures import (
+    assumed_facts,
     endless_recursion,
     misplaced_accesses,
     passed_bounds,
@@ -26,7 +27,9 @@ from archline.costs.communication import ProblemBounds
 from archline.costs.derived import DerivedCosts
 from archline.costs.trials import COST_GRID, Messages, checked
 from archline.execution.run import tried
+from archline.expr.text import format_fact
 from archline.growth import rules as growth_rules
+from archline.ir.conditions import denied
 from archline.ir.declarations import declared
 from archline.ir.recursive import inherited
 from archline.language import model
@@ -89,18 +92,32 @@ class AlgorithmUnderFacts:
     def _costs(self) -> Costs:
         """Flops, work and span under those facts; what is not found then is that without them."""
         found = derive(*self._of_sizes)
-        if not self.inherited or all(cost.upper is not None for cost in found):
-            return found
-        plain = derive(*self._plain)
-        metrics = {**found.metrics, **_known(found.metrics, plain.metrics)}
-        kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, plain.flops_by_kind)}
-        return replace(found, metrics=metrics, flops_by_kind=kinds)
+        for facts in self._other_facts:
+            if all(cost.upper is not None for cost in found):
+                break
+            other = derive(*with_where(*self._plain, facts))
+            metrics = {**found.metrics, **_known(found.metrics, other.metrics)}
+            kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, other.flops_by_kind)}
+            found = replace(found, metrics=metrics, flops_by_kind=kinds)
+        return found
 
     @cached_property
     def _io(self) -> Cost:
-        """Io under those facts, or without them likewise."""
+        """Io under those facts, or others likewise."""
         found = io_cost(*self.executed)
-        return io_cost(*self._plain) if self.inherited and found.upper is None else found
+        for facts in self._other_facts:
+            if found.upper is None:
+                found = io_cost(*with_where(*self._plain, facts))
+        return found
+
+    @property
+    def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
+        """Facts under which a cost may be found that is not under those: with what results assume, or none."""
+        assumed = inherited(*self.executed, assumed_facts(*self.executed))
+        if assumed:
+            yield (*self.inherited, *assumed)
+        if self.inherited:
+            yield ()
 
     @classmethod
     def every(cls, target: str, where: str | None = None) -> tuple[Self, ...]:
@@ -209,6 +226,7 @@ class AlgorithmUnderFacts:
 
     def refuse_certain_failures(self) -> None:
         """Raise ArchlineError for what is wrong with it whatever the data."""
+        _require_sizes(self, self.node.where)
         failures = _certain_failures(*self.executed)
         if failures:
             raise ArchlineError(failures)
@@ -234,9 +252,14 @@ def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -
 
 
 def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
-    """Raise ArchlineError (AL483) where one size is bounded by numbers that leave none."""
-    for name, bounds in declared(algorithm.module, algorithm.node).facts.bounds.items():
+    """Raise ArchlineError (AL483) where numbers bound one size and leave none, or one of its facts denies another."""
+    scope = declared(algorithm.module, algorithm.node)
+    for name, bounds in scope.facts.bounds.items():
         if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
             span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
             message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
             raise error(growth_rules.NO_SIZES, message, span=span)
+    for fact in facts:
+        if denied(fact, scope):
+            message = f"`{format_fact(fact)}` contradicts the other facts about its sizes"
+            raise error(growth_rules.NO_SIZES, message, span=fact.span)

@@ -36,6 +36,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.extra_facts import with_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import replace
@@ -244,13 +245,18 @@ class DerivedCosts:
         """How a cost grows, as it is shown."""
         if cost.metric not in self._growths:
             costs = self.costs if cost.metric == "io" else self.without_io
-            self._growths[cost.metric] = shown_growth(self.module, self.node, costs, cost)
+            self._growths[cost.metric] = shown_growth(*self._under_assumptions, costs, cost)
         return self._growths[cost.metric]
+
+    @cached_property
+    def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
+        """The algorithm under the facts about sizes that all results assume."""
+        return with_where(self.module, self.node, assumed_facts(*self.executed))
 
     @cached_property
     def attained(self) -> Attained | None:
         """How near io is to the least that any order of the same iterations fetches; None where it is unknown."""
-        return attained(self.module, self.node, self.costs, self.costs["io"])
+        return attained(*self._under_assumptions, self.costs, self.costs["io"])
 
     @cached_property
     def published(self) -> Published | None:

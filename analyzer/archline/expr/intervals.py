@@ -28,6 +28,14 @@ class EvaluationError(Exception):
         self.expr = expr
 
 
+class UndefinedError(EvaluationError):
+    """An expression that has no value at a point for certain: it divides by 0, or its root or logarithm is not real."""
+
+
+def _undefined(message: str, certain: bool) -> EvaluationError:
+    return (UndefinedError if certain else EvaluationError)(message)
+
+
 @record(slots=True)
 class Interval:
     """What is known of a number: lower <= number <= upper, both exact."""
@@ -81,7 +89,7 @@ class Interval:
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.lower <= 0 <= other.upper:
-            raise EvaluationError("division by zero")
+            raise _undefined("division by zero", other.exact)
         return self * Interval(1 / other.upper, 1 / other.lower)
 
     def __abs__(self) -> Interval:
@@ -109,7 +117,7 @@ class Interval:
         if exponent.lower == exponent.upper == Fraction(1, 2):
             return self.function("sqrt")
         if self.lower <= 0:
-            raise EvaluationError("a power of this kind needs a positive base")
+            raise _undefined("a power of this kind needs a positive base", self.upper < 0)
         corners = [
             _real_power(base, power) for base in {self.lower, self.upper} for power in {exponent.lower, exponent.upper}
         ]
@@ -118,9 +126,9 @@ class Interval:
     def function(self, name: str) -> Interval:
         """sqrt, log2, floor or ceil of the number, all of which rise with it."""
         if name == "sqrt" and self.lower < 0:
-            raise EvaluationError("square root of a negative number")
+            raise _undefined("square root of a negative number", self.upper < 0)
         if name == "log2" and self.lower <= 0:
-            raise EvaluationError("logarithm of a number that is not positive")
+            raise _undefined("logarithm of a number that is not positive", self.upper <= 0)
         low = _FUNCTIONS[name](self.lower)
         return low if self.exact else Interval(low.lower, _FUNCTIONS[name](self.upper).upper)
 

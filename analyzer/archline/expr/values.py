@@ -16,7 +16,7 @@ from operator import add, mul, sub, truediv
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from archline.expr import tree as s
-from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, around, exact_root
+from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, UndefinedError, around, exact_root
 from archline.expr.tree import defined_sizes
 
 T = TypeVar("T")
@@ -259,7 +259,7 @@ class _Exact:
         try:
             return _tidy(compute())
         except EvaluationError as problem:
-            raise EvaluationError(str(problem), expr) from None
+            raise type(problem)(str(problem), expr) from None
 
     def _checked(self, expr: s.Expr, value: Value) -> Value:
         if isinstance(value, int) and value.bit_length() <= MAX_BITS and self._rounds is None:
@@ -298,7 +298,7 @@ class _Exact:
         if op != "/":
             return _tidy(ARITHMETIC[op](left, right))
         if not right:
-            raise EvaluationError("division by zero", expr)
+            raise UndefinedError("division by zero", expr)
         return _tidy(Fraction(left) / right)
 
 

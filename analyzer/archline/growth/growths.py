@@ -6,7 +6,7 @@ made here from these ends: a proof from the ends that face each other, a refutat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Literal
 
@@ -16,9 +16,10 @@ from archline.expr.text import Formula, conjunction, joined, phrase
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
 from archline.growth import rules
+from archline.growth.balls import exact_text
 from archline.growth.candidates import Shape, is_call
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, is_O, proves
-from archline.growth.log_domain import Domain
+from archline.growth.log_domain import Domain, names_of
 from archline.growth.monomials import Term
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -27,6 +28,8 @@ from archline.records import record, replace
 MAX_TERMS = 12
 MAX_NODES, MAX_NESTING = 8_000, 200
 """Longer bounds take minutes to compare, most of them in vain."""
+MAX_RATIOS = 3
+"""So many sizes with the ratio there are shown of a counterexample."""
 TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
 UNDECIDED = "the derived bounds do not decide it"
 
@@ -237,8 +240,23 @@ def simplified(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> 
 
 
 Outcome = Literal["holds", "fails", "unknown"]
-Confirm = Callable[[str, Refuted], bool]
-"""Whether a counterexample to O or Omega stands at its own sizes, the quantity itself evaluated there."""
+
+
+@record
+class Witness:
+    """What shows that a quantity outgrows a claim: true ratios at sizes, as text, and the symbols it depends on."""
+
+    ratios: tuple[tuple[Mapping[str, int], str], ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+Confirm = Callable[[str, Refuted], Witness | None]
+"""A witness that a counterexample to O or Omega stands with the quantity itself; None where it does not."""
+
+
+def unseen(*_: object) -> Witness:
+    """Takes a counterexample as it is, where the quantity itself has no values: without ratios."""
+    return Witness()
 
 
 @record
@@ -283,7 +301,7 @@ def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confir
 
 
 def decide_side(
-    side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = lambda *_: True
+    side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
 ) -> GrowthVerdict:
     """Whether one quantity is O (or Omega) of another: proved by the ends that face each other, refuted by the rest."""
     if any(each is not None and _is_long(each) for each in (one.lower, one.upper)):
@@ -300,8 +318,8 @@ def decide_side(
     match dominated(one, other, domain) if side == "O" else dominated(other, one, domain):
         case Proved() as proof:
             return GrowthVerdict("holds", "", (proof,))
-        case Refuted() as refuted if confirm(side, refuted):
-            return GrowthVerdict("fails", _counterexample(refuted, side), refuted=refuted)
+        case Refuted() as refuted if (witness := confirm(side, refuted)) is not None:
+            return GrowthVerdict("fails", _counterexample(refuted, side, witness), refuted=refuted)
         case _ if side == "Omega" and one.lower is not None and is_number(one.lower, 0):
             return GrowthVerdict("unknown", "no lower bound above 0 is known")
         case answer:
@@ -343,19 +361,23 @@ def _is_long(expr: s.Expr) -> bool:
     return False
 
 
-def _counterexample(refuted: Refuted, side: str) -> str:
-    """The sizes at which the ratio passes any constant, as one can check by hand."""
+def _counterexample(refuted: Refuted, side: str, witness: Witness) -> str:
+    """The sizes along which the ratio is unbounded, of symbols that matter, with its true value at some of them."""
     found = refuted.counterexample
     above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
+    names = {*names_of(refuted.question.f), *names_of(refuted.question.g), *witness.names}
     if found["kind"] == "point":
-        at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())  # type: ignore[attr-defined]
-        return f"at {at} the {above} is {found['f']} and the {below} {found['g']}"
-    samples: list[dict[str, object]] = found["samples"]  # type: ignore[assignment]
-    curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())  # type: ignore[attr-defined]
-    shown = "; ".join(_sample(each) for each in samples[:3])
-    return f"the {above} over the {below} passes every constant along {curve}" + (f": {shown}" if shown else "")
+        at: Mapping[str, object] = found["at"]  # type: ignore[assignment]
+        return f"at {_named(at, names)} the {above} is {found['f']} and the {below} {found['g']}"
+    ratios = [f"{text} at {_named(point, names)}" for point, text in witness.ratios[:MAX_RATIOS]]
+    return f"{above}/{below} is unbounded along {_named(refuted.curve, names)}" + (
+        f": {', '.join(ratios)}" if ratios else ""
+    )
 
 
-def _sample(sample: dict[str, object]) -> str:
-    at = ", ".join(f"{name} = {value}" for name, value in sample["at"].items())  # type: ignore[attr-defined]
-    return f"{sample['ratio']} at {at}"
+def _named(sizes: Mapping[str, object], names: Container[str]) -> str:
+    """`m = 2^T, n = T`, of the named symbols alone."""
+    chosen = {name: value for name, value in sizes.items() if name in names}
+    return ", ".join(
+        f"{name} = {exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
+    )

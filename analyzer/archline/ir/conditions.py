@@ -154,6 +154,11 @@ def excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
     return any(each is not None and scope.facts.nonnegative(-scope.facts.simplify(each)) for each in known)
 
 
+def denied(fact: s.Fact, scope: Scope) -> bool:
+    """Whether a fact is known to hold nowhere, in a scope that may know it too."""
+    return any(scope.facts.positive(scope.facts.simplify(-each)) for each in implied(fact, scope))
+
+
 def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Known:
     """The same between bounds: comparisons that the data decides, or are not to be `counted`, may hold or not."""
     match condition:

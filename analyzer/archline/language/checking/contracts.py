@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.tree import Span
+from archline.expr.values import evaluate
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
@@ -60,7 +62,21 @@ class Formulas:
         kind = self._find(expr)
         if kind is not None:
             self.facts.types[expr] = kind
+            self._check_value(expr)
         return kind
+
+    def _check_value(self, expr: s.Expr) -> None:
+        """Report an operation on numbers that has no value, such as `1/0`."""
+        if isinstance(expr, s.Binary | s.Call) and not s.names(expr):
+            try:
+                evaluate(expr, {})
+            except UndefinedError as problem:
+                if problem.expr is expr:
+                    message = f"`{shown(expr)}` has no value: {problem}"
+                    self.findings.add(rules.BAD_QUANTITY, message, expr.span)
+            except EvaluationError:
+                # Comparisons, and numbers that are too large, are seen to elsewhere.
+                pass
 
     def _find(self, expr: s.Expr) -> Kind | None:
         match expr:

@@ -40,7 +40,19 @@ OF_SIZES = st.builds(
     st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
     st.sampled_from(["n", "m", "2*m + 1", "m - 3", "3*m", "1", "4"]),
 )
-OF_COUNTERS = st.sampled_from(["i < m", "i + 1 == n", "i == 0", "2*i < n", "i >= m - 2"])
+OF_COUNTERS = st.sampled_from(
+    [
+        "i < m",
+        "i + 1 == n",
+        "i == 0",
+        "2*i < n",
+        "i >= m - 2",
+        "2*i >= m",
+        "i % 3 == 1",
+        "i % 2 == 0",
+        "(i + m) % 2 == 1",
+    ]
+)
 LEAVES = st.sampled_from(["x[0] += 1.0", "x[0] *= x[0] + 2.0", "x[0] = 1.0"])
 
 
@@ -82,6 +94,56 @@ def test_each_case_holds_what_runs_count(parts: list[list[str]]) -> None:
     for n, m in [*product((1, 2, 3, 5, 8), (1, 2, 4, 7))]:
         run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
         assert_agreement(costs, run, text)
+
+
+CHAIN = """
+algorithm f(x: inout real[n], w: in real[m]):
+    for i in 0..n:
+        if i % 3 == 1:
+            x[i] += 1.0
+        elif i % 2 == 0:
+            x[i] *= x[i]*2.0
+        elif 2*i >= m:
+            x[i] = sqrt(x[i]) + 1.0
+        else:
+            x[i] = exp(x[i]) + log(x[i]) + 3.0
+"""
+EQUAL = """
+algorithm f(x: inout real[n], w: inout real[m]):
+    if n > m:
+        for i in 0..n - m:
+            x[i] += 1.0
+    elif n == m:
+        x[0] = x[0]*2.0*3.0
+    else:
+        for i in n..m:
+            for j in 0..i:
+                w[j] += 1.0
+"""
+
+
+def test_remainders_by_several_numbers_are_counted_by_classes() -> None:
+    module = load_text(CHAIN)
+    algorithm = module.algorithms["f"]
+    costs = derive(module, algorithm)
+    flops = costs["flops"].upper
+    # Classes of i modulo 6, below n and below m/2: a sum of counts, without products of them.
+    assert flops is not None
+    assert all(sum(power for _, power in each) <= 1 for each in flops.terms)
+    assert str(growth(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
+    for n, m in product((1, 2, 7, 12, 29), (1, 3, 8, 20, 90)):
+        run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
+        assert_agreement(costs, run, CHAIN)
+
+
+def test_equal_sizes_are_a_case() -> None:
+    module = load_text(EQUAL)
+    costs = derive(module, module.algorithms["f"])
+    assert [(each.when, costs.text(each.upper)) for each in costs["flops"].regimes] == [
+        ("m < n", "n - m"),
+        ("m == n", "2"),
+        ("otherwise", "1/2*(m - n)*(n + m - 1)"),
+    ]
 
 
 def test_growth_is_that_of_each_case() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.cost import Cost, Regime
 from archline.expr import build as b
@@ -20,6 +20,7 @@ from archline.records import record, replace
 
 MAX_REGIMES = 12
 NOTHING = Facts()
+MIRRORED = {">=": "<=", ">": "<", "==": "=="}
 
 
 @record
@@ -50,13 +51,19 @@ class _Part:
         return isinstance(atom, a.PositivePart) and all(map(self._is_plain, atom.argument.atoms()))
 
     def _decides(self, bound: Poly, condition: Poly) -> bool:
-        """Whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or plainer in both parts taken together."""
+        """Whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or has fewer maxima in both parts together.
+
+        max(0, e) stands for the difference where e is 1 at most.
+        """
         if _factor(bound, condition):
             return True
-        if not a.is_integral(condition) or a.PositivePart(condition - 1) not in bound.atoms():
+        if not a.is_integral(condition):
             return False
-        parts = [_decided(bound, condition, holds) for holds in (False, True)]
-        return sum(len(each.terms) for each in parts) < len(bound.terms)
+        if a.PositivePart(condition - 1) not in bound.atoms() and not self.known.facts.nonnegative(1 - condition):
+            return False
+        parts = (replace(self, lower=bound, upper=bound), *replace(self, lower=bound, upper=bound).split(condition))
+        whole, *found = [_maxima(each.upper) for each in parts]
+        return sum(found) < whole
 
     def split(self, condition: Poly) -> Iterator[_Part]:
         """The part where an integer is at most 0, and where it is at least 1, as far as either can be."""
@@ -87,15 +94,33 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
             return cost
     if len(parts) < 2:
         return cost
-    found = [(each, tuple(needed(each.conditions, facts))) for each in parts]
-    regimes = [
-        Regime(tuple(map(comparison, needs)), (each.known.facts,), each.lower, each.upper, needs)
-        for each, needs in found
-    ]
+    regimes = [_regime(each, tuple(_needed(each.conditions, facts))) for each in parts]
     return replace(cost, regimes=(*regimes[:-1], replace(regimes[-1], where=())))
 
 
-def needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
+def _regime(part: _Part, conditions: tuple[Poly, ...]) -> Regime:
+    """The regime of a part, where equal sizes are written as one."""
+    lower, upper = part.lower, part.upper
+    for value in conditions:
+        alone = [name for name in part.names if value.coefficients(Symbol(name)).get(1) in (ONE, -ONE)]
+        if -value in conditions and alone:
+            equal = {alone[-1]: Poly.symbol(alone[-1]) - value * value.coefficients(Symbol(alone[-1]))[1]}
+            lower, upper = (part.known.facts.simplify(each.substitute(equal)) for each in (lower, upper))
+    return Regime(_written(conditions), (part.known.facts,), lower, upper, conditions)
+
+
+def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
+    """Comparisons that say that all values are at least 0, without those that follow from the others."""
+    return _written(_needed(conditions))
+
+
+def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
+    """A comparison for each of some integers that are at least 0, and one for two that are 0 together."""
+    once = [each for place, each in enumerate(conditions) if -each not in conditions[:place]]
+    return tuple(_comparison(each, "==" if -each in conditions else ">=") for each in once)
+
+
+def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
     """The conditions, each that something is at least 0, without those that follow from the others and the facts."""
     kept = list(dict.fromkeys(conditions))
     for each in conditions:
@@ -113,21 +138,25 @@ def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
     return learned is None or learned.facts.nonnegative(value)
 
 
-def comparison(value: Poly) -> s.Expr:
-    """`n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n."""
+def _comparison(value: Poly, relation: str) -> s.Expr:
+    """`n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n; or an equation."""
     value = value.scaled(1 / a.content(value))
     above = value.positive_terms()
     below = above - value
-    strict = below.constant_term == 1 and not below.is_constant and a.is_integral(value)
+    strict = relation == ">=" and below.constant_term == 1 and not below.is_constant and a.is_integral(value)
     left, right = to_tree(above), to_tree(below - 1 if strict else below)
     match left, right:
         case s.Name(id=larger), s.Name(id=smaller):
             mirrored = smaller < larger
         case _:
             mirrored = above.is_constant or isinstance(right, s.Name)
-    if mirrored:
-        return b.binary("<" if strict else "<=", right, left)
-    return b.binary(">" if strict else ">=", left, right)
+    relation = relation.replace("=", "") if strict else relation
+    return b.binary(MIRRORED[relation], right, left) if mirrored else b.binary(relation, left, right)
+
+
+def _maxima(value: Poly) -> int:
+    """How many terms have a maximum of sizes."""
+    return sum(any(isinstance(atom, a.PositivePart) for atom, _ in monomial) for monomial in value.terms)
 
 
 def _factor(value: Poly, condition: Poly) -> Poly:

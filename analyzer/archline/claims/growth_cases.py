@@ -17,7 +17,7 @@ from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.reduce import in_blocks, pinned
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor
-from archline.analysis.regimes import comparison, needed
+from archline.analysis.regimes import comparisons
 from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -46,7 +46,7 @@ def shown(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
         found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
-    ways = [tuple(map(comparison, needed(each))) for each in found]
+    ways = [comparisons(each) for each in found]
     if len(ways) == 1 or not all(ways):
         return ways[0] if len(ways) == 1 else ()
     return (b.joined("or", [b.joined("and", each) for each in ways]),)

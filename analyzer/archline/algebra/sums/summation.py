@@ -86,6 +86,9 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     period = _common_period(hard, variable)
     if period is not None:
         return _sum_by_residues(value, period, variable, lo, hi, facts)
+    if _has_products(hard, variable):
+        # What remainders are made of cancels only where it stays together.
+        hard, easy = value, ZERO
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
@@ -367,15 +370,28 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
 def _common_period(value: Poly, variable: str) -> int | None:
     """A step at which all floors of an expression grow by integers, where products of floors ask for one."""
     floors = [atom for atom in value.atoms() if depends(atom, variable)]
-    mixed = any(sum(atom in floors for atom, _ in monomial) > 1 for monomial in value.terms)
-    if not mixed or not all(isinstance(atom, a.Floor) for atom in floors):
+    if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
     periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
     common = lcm(*(each or MAX_RESIDUES + 1 for each in periods))
     return common if common <= MAX_RESIDUES else None
 
 
+def _has_products(value: Poly, variable: str) -> bool:
+    """Whether two floors in the variable are multiplied by each other."""
+    return any(
+        sum(isinstance(atom, a.Floor) and depends(atom, variable) for atom, _ in monomial) > 1
+        for monomial in value.terms
+    )
+
+
 def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """The sum over each class of iterations that are a period apart, up to either end where they are counted from 0."""
+    rounded = [atom for atom in value.atoms_within() if isinstance(atom, a.Floor) and variable in atom.names]
+    if not lo.is_constant and facts.nonnegative(lo) and all(atom.names == {variable} for atom in rounded):
+        # From 0 on remainders are numbers; from lo on they are remainders of lo, and those of products.
+        whole, before = (_sum_by_residues(value, period, variable, ZERO, end, facts) for end in (hi, lo))
+        return whole - before
     result = ZERO
     for residue in range(period):
         start = lo + residue

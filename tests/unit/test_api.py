@@ -380,6 +380,8 @@ CERTAIN = {
     "AL232": "algorithm f(x: inout real[n], y: inout real[m]):\n    if n <= 2*m:\n        g(x, y)\n\n"
     "algorithm g(v: real[k], w: real[k]):\n    pass\n",
     "AL301": "algorithm f(x: inout real[n]):\n    parallel for i in 0..n:\n        x[0] = 1.0\n",
+    "AL304": "algorithm f(x: real[n], r: out real[1]):\n    local b: real[1]\n    spawn g(x, b)\n    g(x, b)\n    sync\n"
+    "    r[0] = b[0]\n\nalgorithm g(x: real[n], r: out real[1]):\n    r[0] = x[0]\n",
 }
 
 

@@ -270,3 +270,37 @@ def test_what_results_assume_is_known_to_the_derivation() -> None:
     for metric in ("flops", "work", "span", "io"):
         assert str(plain[metric]) == str(given[metric])
         assert plain[metric].growth == given[metric].growth
+
+
+SPAWNING = (
+    "algorithm g(x: real[n], r: inout real[k]):\n    r[0] += x[0]\n\nalgorithm f(x: real[n], y: inout real[n]):\n"
+)
+NOT_ORDERED = {
+    "a spawn and a call": "spawn g(x, y)\n    g(x, y)\n    sync",
+    "two spawns": "spawn g(x, y)\n    spawn g(x, y)\n    sync",
+    "a read of what is written": "spawn g(x, y)\n    let v = y[0..1]\n    spawn g(v, y[0..1])\n    sync",
+    "iterations": "for i in 0..2:\n        spawn g(x, y)\n    sync",
+    "a write of what is read": "spawn g(y, y)\n    y[0] = 1.0\n    sync",
+}
+ORDERED = {
+    "a sync": "spawn g(x, y)\n    sync\n    g(x, y)",
+    "halves": "if n > 1:\n        spawn g(x, y[0..n//2])\n        g(x, y[n//2..n])\n        sync",
+    "the sync of a block with a local array": "for i in 0..2:\n        local t: real[1] = 0\n        spawn g(t, y)",
+    "another array": "local t: real[1] = 0\n    spawn g(x, y)\n    g(x, t)\n    sync",
+    "reads": "local t: real[1] = 0\n    spawn g(x, t)\n    g(x, y)\n    sync",
+}
+
+
+@pytest.mark.parametrize("body", NOT_ORDERED.values(), ids=NOT_ORDERED)
+def test_calls_that_no_sync_orders_are_an_error(body: str) -> None:
+    algorithm = al.loads(f"{SPAWNING}    {body}\n")["f"]
+    with pytest.raises(ArchlineError) as refused:
+        algorithm.cost()
+    assert [each.rule.code for each in refused.value.diagnostics] == ["AL304"]
+
+
+@pytest.mark.parametrize("body", ORDERED.values(), ids=ORDERED)
+def test_calls_that_a_sync_orders_have_a_cost(body: str) -> None:
+    algorithm = al.loads(f"{SPAWNING}    {body}\n")["f"]
+    assert algorithm.cost().work.upper is not None
+    algorithm.run(n=4)

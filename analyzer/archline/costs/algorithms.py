@@ -18,7 +18,7 @@ from archline.analysis.checks.failures import (
     reported,
     side_conditions,
 )
-from archline.analysis.checks.races import certain_races
+from archline.analysis.checks.races import certain_races, certain_spawn_race
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.cost import Cost, Costs
@@ -27,6 +27,7 @@ from archline.costs.communication import ProblemBounds
 from archline.costs.derived import DerivedCosts
 from archline.costs.trials import COST_GRID, Messages, checked
 from archline.execution.run import tried
+from archline.execution.run_rules import RACE as DATA_RACE
 from archline.expr.text import format_fact
 from archline.growth import rules as growth_rules
 from archline.ir.conditions import denied
@@ -191,7 +192,7 @@ class AlgorithmUnderFacts:
         its communication; that of algorithms of the library is known.
 
         Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
-        (AL301), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
+        (AL301, AL304), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
         shape (AL232), a message that is lost or waited for in vain on up to COST_GRID processors (AL531 to AL535).
         A program with one has no cost.
         """
@@ -241,7 +242,15 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
     failure = next((each for each in failures if _confirmed(module, algorithm, each)), None)
-    return certain_races(module, algorithm) if failure is None else (reported(failure),)
+    if failure is not None:
+        return (reported(failure),)
+    races = certain_races(module, algorithm)
+    spawned = None if races else certain_spawn_race(module, algorithm)
+    if spawned is None:
+        return races
+    found = tried(module, algorithm, spawned[1])
+    # Confirmed by an execution, as failures are.
+    return (spawned[0],) if isinstance(found, Diagnostic) and found.rule is DATA_RACE else ()
 
 
 def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import chain, islice, product
+from math import prod
 from typing import Any
 
 from archline.analysis.checks.runs import Locals, Runs, StopError
 from archline.analysis.checks.sizes import Sizes, small
+from archline.expr.text import format_expression
 from archline.expr.values import holds
 from archline.language import syntax as s
+from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
 from archline.numbers import point_text
@@ -39,7 +42,7 @@ RACE = Rule(
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
-MAX_STATEMENTS, MAX_PROCESSORS = 1_000, 8
+MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS, MAX_PLACES = 1_000, 300, 8, 1_000
 Place = tuple[int | None, ...]
 INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
@@ -246,3 +249,164 @@ class _Racing(Runs):
 
 def _name(access: s.Name | s.Element) -> str:
     return access.id if isinstance(access, s.Name) else access.array
+
+
+SPAWN_RACE = Rule(
+    "AL304",
+    "race between spawned calls",
+    """
+    A spawned call and what follows it up to the `sync` touch the same element and at least one writes it, so the
+    result depends on their order. The message names both accesses, and the sizes of a run in which both come to it
+    whatever the data.
+
+    ```
+    spawn g(x, b)
+    g(x, b)                  # both write b; write: sync before it
+    ```
+
+    Put a `sync` between them, or give each call an array of its own. Races that depend on the data are found when the
+    program runs.
+    """,
+)
+
+
+@record(eq=False)
+class _Touch:
+    """An access to a place of an array, whose `elements` live on with it."""
+
+    elements: list[Any]
+    place: Place
+    node: s.Name | s.Element
+    writes: bool
+    atomic: bool
+
+
+Touched = dict[tuple[int, Place, bool, bool], _Touch]
+
+
+class _Spawning(Runs):
+    """Runs of an algorithm with its calls, which look for accesses that no `sync` orders.
+
+    Each active call holds what its spawned calls have touched since its last `sync`: all of that runs in parallel with
+    what it does, and what it calls, from there to the next.
+    """
+
+    def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
+        super().__init__(module, algorithm, every=True)
+        self.left = MAX_SPAWNING
+        self._unordered: list[list[tuple[s.Invoke, Touched]]] = []
+        self._strands: list[Touched] = []
+        self._spawned: dict[s.Call, s.Invoke] = {}
+
+    def race(self, sizes: Sizes) -> Diagnostic | None:
+        """A race of runs at sizes."""
+        self._unordered, self._strands = [[]], []
+        try:
+            self.at(sizes)
+        except _RaceError as found:
+            return found.diagnostic
+        return None
+
+    def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
+        super().begin(algorithm, block)
+        for name, extents in block.extents.items():
+            if extents and None not in extents and prod(extents) <= MAX_PLACES:
+                # What is passed is set.
+                self._track(name, len(extents), block)
+                block.views[name].elements[0] = set(product(*map(range, extents)))
+
+    def invoke(self, invoke: s.Invoke, block: Locals) -> None:
+        if invoke.spawned:
+            self._spawned[invoke.call] = invoke
+        super().invoke(invoke, block)
+
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+        spawn = self._spawned.get(call)
+        self._strands += [{}] * (spawn is not None)
+        self._unordered.append([])
+        super().follow(call, callee, inner, block)
+        self._unordered.pop()
+        if spawn is not None:
+            self._unordered[-1].append((spawn, self._strands.pop()))
+
+    def statement(self, statement: s.Stmt, block: Locals) -> None:
+        if isinstance(statement, s.Sync):
+            self._unordered[-1].clear()
+        super().statement(statement, block)
+
+    def follow_block(self, body: tuple[s.Stmt, ...], block: Locals) -> None:
+        super().follow_block(body, block)
+        if any(isinstance(each, s.Local) for each in body):
+            # A block with a local array ends with a `sync`.
+            self._unordered[-1].clear()
+
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+        for inner in super().iterations(loop, lo, hi, step, block):
+            yield inner
+            if loop.parallel:
+                # So does an iteration.
+                self._unordered[-1].clear()
+
+    def read(self, expr: s.Expr, block: Locals) -> None:
+        # The write of an update follows at once.
+        if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
+            self._touch(expr, False, block)
+        super().read(expr, block)
+
+    def write(self, target: s.Expr, block: Locals) -> None:
+        self._touch(target, True, block)
+        super().write(target, block)
+
+    def _touch(self, access: s.Expr, writes: bool, block: Locals) -> None:
+        if not isinstance(access, s.Name | s.Element) or not (self._strands or any(self._unordered)):
+            return
+        found = self._places(access, block)
+        if found is None:
+            return
+        elements, places = found
+        atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
+        for place in places:
+            this = _Touch(elements, place, access, writes, atomic)
+            for spawn, touched in chain.from_iterable(self._unordered):
+                for other_writes, other_atomic in product((True, False), repeat=2):
+                    other = touched.get((id(elements), place, other_writes, other_atomic))
+                    if other is not None and (writes or other_writes) and not (atomic and other_atomic):
+                        raise _RaceError(self._diagnostic(spawn, other, this))
+            for strand in self._strands:
+                strand.setdefault((id(elements), place, writes, atomic), this)
+
+    def _diagnostic(self, spawn: s.Invoke, other: _Touch, this: _Touch) -> Diagnostic:
+        call = format_expression(spawn.call)
+        one, two = ("writes" if each.writes else "reads" for each in (other, this))
+        subscripts = f"[{', '.join(map(str, this.place))}]" if this.place else ""
+        what = f"it {one} `{_name(other.node)}{subscripts}` on line {other.node.span.line}, and before the `sync` "
+        what += f"line {this.node.span.line} {two} the same element"
+        what += f" as `{_name(this.node)}`" if _name(this.node) != _name(other.node) else ""
+        what += f", at {point_text(self.sizes)}" if self.sizes else ""
+        hint = "put a `sync` between them, or give each call an array of its own"
+        return Diagnostic(SPAWN_RACE, f"`spawn {call}` races with what follows it: {what}", spawn.span, hint=hint)
+
+
+class _RaceError(Exception):
+    """A race is found."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__()
+        self.diagnostic = diagnostic
+
+
+def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Sizes] | None:
+    """A race of spawned calls whatever the data, with the first sizes that have one."""
+    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
+    # What indices are is restricted by callers, as they like.
+    followed = not algorithm.grid and not module.signatures[algorithm].indices
+    if not followed or not any(each.spawned for each in s.find(bodies, s.Invoke)):
+        return None
+    runs = _Spawning(module, algorithm)
+    for point in small(module, algorithm):
+        found = runs.race(point)
+        if found is not None:
+            return found, point
+        if runs.left < 0:
+            break
+    return None

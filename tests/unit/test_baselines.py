@@ -211,3 +211,29 @@ def test_branches_that_touch_different_algorithms_merge(tmp_path: Path) -> None:
     commit("deep/total.algo", SUM.replace("s += ", "s += 2.0*"))
     git("merge", "-q", "one")
     assert changed(tmp_path) == []
+
+
+def test_a_bound_that_rose_has_a_row_with_its_bounds(tmp_path: Path) -> None:
+    """What else changed is said in the same row; values are those of the whole cost."""
+    loops = "    for i in 1..n - 1:\n        for j in 0..m:\n", "    for j in 0..m:\n        for i in 1..n - 1:\n"
+    body = "algorithm f(u: real[n, m], v: out real[n, m]):\n    where n >= 3\n"
+    step = "            v[i, j] = u[i - 1, j] + u[i + 1, j]\n"
+    (tmp_path / "costs.baseline").write_text(written(tmp_path, **{"f.algo": body + loops[0] + step}), encoding="utf-8")
+    written(tmp_path, **{"f.algo": body + loops[1] + step})
+    with contextlib.chdir(tmp_path):
+        found, _ = compared_with("costs.baseline", targets(), changes.Terms(), 1, cached=False)
+    (rose,) = [each.message for each in found if "io bound" in each.message]
+    assert "io bound rose where Z >= " in rose
+    assert ": at most " in rose
+    assert "under 2 more conditions" in rose
+    assert "8064" not in rose
+    assert not any(" -> ;" in each.message for each in found)
+
+
+def test_a_configured_baseline_is_written_where_there_is_none(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.archline]\nbaseline = "costs.baseline"\n', encoding="utf-8")
+    with contextlib.chdir(tmp_path):
+        assert cli("check", "scale.algo").refused("AL442")
+        assert cli("check", "scale.algo", "--write-baseline", "costs.baseline").code == 0
+        assert cli("check", "scale.algo").code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -110,7 +111,12 @@ def test_a_table_has_room_in_a_comment(tmp_path: Path) -> None:
     assert ran.out.startswith("**180 costs grew, 60 are the same**\n\n| algorithm |")
     assert len(ran.out) <= 60_000
     many = al.diff(old, new)
-    longer = replace(many, changes=many.changes * 10)
+    longer = replace(
+        many,
+        changes=tuple(
+            replace(each, algorithm=f"{number}{each.algorithm}") for number in range(10) for each in many.changes
+        ),
+    )
     text = as_markdown(longer, 100)
     assert 55_000 < len(text) <= 60_000
     assert text.endswith(" more, which `archline diff` prints\n")
@@ -346,12 +352,52 @@ def test_regimes_are_matched_by_their_conditions(tmp_path: Path) -> None:
     both = written(tmp_path / "both", kernel=MATMUL)
     assert cli("check", str(both), "--write-baseline", str(both / "costs")).code == 0
     written(both, kernel=new)
-    same = ("algorithm", "metric", "verdict", "old", "new", "when", "extent", "at", "values")
+    # A baseline has the forms alone, and no lower bounds that hold for all schedules.
+    same = ("algorithm", "metric", "verdict", "old", "new", "when", "extent", "at")
     first, other = (al.diff(base, both, jobs=1).document for base in (tmp_path / "old", both / "costs"))
     assert first["summary"] == other["summary"]
     assert [[each[name] for name in same] for each in first["changes"]] == [
         [each[name] for name in same] for each in other["changes"]
     ]
+
+
+STENCIL = """algorithm stencil(u: real[n, m], v: out real[n, m]):
+    where n >= 3
+    for i in 1..n - 1:
+        for j in 0..m:
+            v[i, j] = u[i - 1, j] + u[i + 1, j]
+"""
+SWAPPED = STENCIL.replace(
+    "    for i in 1..n - 1:\n        for j in 0..m:\n", "    for j in 0..m:\n        for i in 1..n - 1:\n"
+)
+
+
+def test_values_of_regimes_are_those_of_the_whole_cost(tmp_path: Path) -> None:
+    """One row and one verdict of each cost; what is asked for has the values of `cost --at`."""
+    at = {"n": 64, "m": 64}
+    old, new = written(tmp_path / "old", f=STENCIL), written(tmp_path / "new", f=SWAPPED)
+    found = al.diff(old, new, at=[at], jobs=1)
+    assert found.summary == {"differs": 2, "bounds differ": 1, "equal": 1}
+    rows = [each for each in found.changes if each.metric == "io"]
+    assert {each.verdict for each in rows} == {"bound rose", "bound fell"}
+    costs = [al.loads(text)["stencil"].cost()["io"] for text in (STENCIL, SWAPPED)]
+    for each in rows:
+        point = {name: int(value) for name, value in each.at.items()}
+        ends = [cost.at(**point) for cost in costs]
+        assert [each.values[side] for side in ("old", "new")] == [
+            " to ".join(dict.fromkeys(map(str, pair))) for pair in ends
+        ]
+        assert (ends[0][1] < ends[1][1]) == (each.verdict == "bound rose")
+        assert each.asked == {"at": {**dict.fromkeys(at, "64"), "L": "8", "Z": "32768"}, **SAME}
+    page = str(found)
+    metrics = [line.split()[0] for line in page.splitlines() if re.match(r"  \w", line)]
+    assert [each for each in metrics if each in ("flops", "work", "span", "io")] == ["work", "span", "io"]
+    assert "7999 -> 8001 at n=64,m=64" in page
+    assert "992 to 1008 as before at n=64,m=64,L=8,Z=32768" in " ".join(page.split())
+    assert "8064" not in page
+
+
+SAME = {"old": "992 to 1008", "new": "992 to 1008"}
 
 
 def test_further_facts_are_about_sizes_of_some_algorithm(tmp_path: Path) -> None:

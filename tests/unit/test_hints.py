@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -329,3 +330,15 @@ def test_whole_numbers_of_optima_have_all_digits() -> None:
     found = cli(*GRID, "--over", "g", "--at", "n=16384,c=1,P=67108864").out
     assert re.search(r"\n  P +67108864\n", found)
     assert "e+" not in found
+
+
+def test_metrics_are_shown_alone_and_an_assumption_once(tmp_path: Path) -> None:
+    file = tmp_path / "f.algo"
+    text = "algorithm f(x: inout real[n], b: size):\n    where b divides n - 2, n >= 2\n"
+    file.write_text(f"{text}    for i in 0..(n - 2)/b:\n        x[i] += 1.0\n", encoding="utf-8")
+    page = cli("cost", str(file), "--metric", "flops", "--all").out
+    assert not {"work", "span", "io"} & {*page.split()}
+    assert page.count("b divides n - 2") == 1
+    assert json.loads(cli("cost", str(file), "--metric", "flops", "--format", "json").out)[0]["costs"].keys() == {
+        "flops"
+    }

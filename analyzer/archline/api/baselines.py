@@ -86,7 +86,7 @@ def accepted(file: str) -> tuple[Accepted, ...]:
 
 def _change(found: CostChange) -> CheckFinding:
     _, metric, said, old, new, more = cells(found)
-    message = "; ".join(filter(None, (f"{metric} {said}: {old} -> {new}", more)))
+    message = "; ".join(filter(None, (f"{metric} {said}" + f": {old} -> {new}" * bool(old or new), more)))
     place = SourcePlace(relative(found.file), found.line)
     grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
     return replace(grew, level=WARNING, title="a bound rose") if found.verdict == ROSE else grew

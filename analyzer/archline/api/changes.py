@@ -227,8 +227,7 @@ class ChangeSearch:
             changes = [
                 replace(each, verdict=r.EQUAL, ignored=False) if each.grows_as_before else each for each in changes
             ]
-        said = {(each.algorithm, each.metric, r.IGNORED if each.ignored else each.verdict) for each in changes}
-        counts = Counter(verdict for *_, verdict in said)
+        counts = Counter(r.verdicts_of_costs(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
         changes = [each for each in changes if each.verdict not in (r.EQUAL, r.UNKNOWN)]

@@ -53,7 +53,8 @@ class Entry:
 
 def regimes(cost: Cost) -> list[ConditionalBound]:
     """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
-    return sorted((each for each in cost.alternatives if each.shown), key=lambda each: (-len(each.when), each.when))
+    shown = (each for each in cost.alternatives if each.shown)
+    return sorted(shown, key=lambda each: (len(each.when), each.when), reverse=True)
 
 
 def written(costs: Costs) -> list[str]:
@@ -85,7 +86,8 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             found.setdefault(match["key"], Entry(file, sizes, {}, number)).costs[match["cost"]] = number
         elif line.strip() and not line.startswith("#"):
             span = Span(source, number, 1, number, len(line) + 1)
-            hint = "a conflict of a merge? Take both sides, or write it anew with `check --write-baseline`"
+            hint = "a conflict of a merge? Take both sides, or remove the file and write it anew: "
+            hint += f"`archline check TARGET --write-baseline {file}`"
             raise error(NO_BASELINE, "this line is no entry of a baseline", span=span, hint=hint)
     return found, accepted
 

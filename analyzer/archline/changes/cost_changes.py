@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
+from math import floor
 
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
@@ -32,18 +35,23 @@ from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.numbers import percent
-from archline.records import record, replace
+from archline.records import memoised, record, replace
 
 Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it holds, and sizes that show it."""
 UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
-RISES, FALLS = (r.GREW, r.ROSE), (r.SHRANK, r.FELL)
 OF_VALUES = r.GREW, r.SHRANK, r.ROSE, r.FELL
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline has another cost, which cannot be read back: write it anew if the new one is right"
 LARGER_CACHES = 32
 """So many sizes of a cache are tried, each of them twice as large as the one before."""
+TRIED = 100
+"""At so many sizes, each with several caches, it is looked whether a cost changed where a bound of it did."""
+NOWHERE = {
+    r.ROSE: "under a condition on the cache a bound is higher; no sizes were found where the cost as a whole is",
+    r.FELL: "under a condition on the cache a bound is lower; no sizes were found where the cost as a whole is",
+}
 USUAL_SIZE = 64
 """Where values are shown if nothing else is asked for."""
 
@@ -150,8 +158,8 @@ class _Versions:
             conditions = {each.when: each.where for each in both}
             last = next(reversed(conditions), "")
             found = [x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last)]
-            found += [] if conditions else self._explained(plain, *self._amounts(()))
-        changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM)]
+            found += [] if conditions else self._explained(plain, *self._whole)
+        changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS)]
         changed = changed or list(self._of_values(plain))
         if not changed:
             return [next((each for each in found if each.verdict != r.EQUAL), plain)]
@@ -179,17 +187,18 @@ class _Versions:
         )
         shown = replace(plain, old=before, new=after, when=when)
         for each in self._explained(shown, olds[0], news[0], sizes, last and of_old and of_new):
-            if (rises or each.verdict not in RISES) and (falls or each.verdict not in FALLS):
+            if (rises or each.verdict not in r.RISES) and (falls or each.verdict not in r.FALLS):
                 yield each
 
     def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
         """How values at sizes of interest changed, which may say more than forms that are the same for all sizes."""
-        *whole, sizes = self._amounts(())
+        *whole, sizes = self._whole
         if not all(each.cost.ends and each.cost.status == "bounded" for each in whole):
             return
         for verdict in OF_VALUES:
-            least = 1 + self.tolerance if verdict in RISES else Fraction(1)
-            found = self._with_values(replace(plain, verdict=verdict, extent=r.SHOWN), whole, sizes, None, least)
+            least = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
+            shown = replace(plain, verdict=verdict, extent=r.SHOWN)
+            found = self._with_values(shown, sizes, None, least, lower=True, others=False)
             if found.values is not None:
                 yield found
                 return
@@ -200,7 +209,7 @@ class _Versions:
         """What changed between two costs, with values that show it; `lower` bounds count too."""
         for verdict, extent, point in _moves(old, new, sizes, lower):
             found, least = replace(shown, verdict=verdict, extent=extent), Fraction(1)
-            if self.tolerance and verdict in RISES:
+            if self.tolerance and verdict in r.RISES:
                 within = self._within(verdict, old, new, sizes)
                 if within.outcome == "holds":
                     found = replace(found, tolerance=percent(self.tolerance))
@@ -209,26 +218,75 @@ class _Versions:
                     beyond = "beyond the tolerance of" if fails else "not proved to stay within"
                     found = replace(found, reason=f"{beyond} {percent(self.tolerance)}")
                     least, point = (1 + self.tolerance, within.point) if fails else (least, point)
-            yield self._with_values(found, (old, new), sizes, point, least)
+            yield self._with_values(found, sizes, point, least, lower and old.cost.upper == new.cost.upper)
 
     def _with_values(
-        self, found: CostChange, bounds: Sequence[SizedCost], sizes: Sizes, point: Point | None, least: Fraction
+        self, found: CostChange, sizes: Sizes, point: Point | None, least: Fraction, lower: bool, others: bool = True
     ) -> CostChange:
-        """A change with values that show it: of the costs at sizes that are asked for, of their bounds at others.
+        """A change with the values of both costs, each by its sharpest bound, at sizes where they show the change.
 
-        Where a bound moved, there are none of others: at those that are asked for, another bound is sharper.
+        Those that are asked for come first; where they do not show it, they have their values apart. `lower` bounds
+        show it too, if only they moved. Where a bound moved and the cost as a whole nowhere did, that is said.
         """
-        *whole, _ = self._amounts(())
         asked = [each for each in sizes.interest if any(at.items() <= each.items() for at in self.at)]
-        others = [] if asked and found.verdict in (r.ROSE, r.FELL) else [*sizes.interest, point]
-        for each, sides in (*((each, whole) for each in asked), *((each, bounds) for each in others)):
-            if each is not None and sizes.allowed(each):
-                with suppress(*NO_VALUE):
-                    before, after = (Interval(*whole_ends_at(amount.cost, each)) for amount in sides)
-                    if _shows(found.verdict, before, after, least) and all(side.has_runs(each) for side in sides):
-                        at = {name: str(value) for name, value in each.items()}
-                        return replace(found, at=at, values={"old": _shown(before), "new": _shown(after)})
+        tried = [*asked, *(each for each in (*sizes.interest, point) if each is not None and each not in asked)]
+        if others:
+            tried = [*chain.from_iterable(self._with_caches(each) for each in tried)]
+        of_bound = others and found.verdict in (r.ROSE, r.FELL)
+        more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
+        for share in dict.fromkeys((least, Fraction(1))) if of_bound else (least,):
+            for each in filter(sizes.allowed, chain(tried, more)):
+                values = self._values_at(each)
+                pairs = (values, self._values_at(each, by_forms=True)) if of_bound else (values,)
+                shows = all(pair is not None and _shows(found.verdict, *pair, share, lower) for pair in pairs)
+                if values is not None and shows and self._has_runs(each):
+                    found = replace(found, at=_texts(each), values=_both(*values))
+                    break
+            if found.values is not None:
+                break
+        else:
+            if of_bound:
+                found = replace(found, verdict=r.OTHER_BOUNDS, reason=NOWHERE[found.verdict])
+        first = next((each for each in asked if self._values_at(each) is not None and self._has_runs(each)), None)
+        at = found.at or {}
+        if first is not None and others and any(at.get(name) != text for name, text in _texts(first).items()):
+            values = self._values_at(first)
+            assert values is not None
+            found = replace(found, asked={"at": _texts(first), **_both(*values)})
         return found
+
+    def _with_caches(self, point: Point) -> Iterator[Point]:
+        """Sizes, then those with caches at which bounds of the costs begin to hold."""
+        yield point
+        if "Z" not in point or any("Z" in at for at in self.at):
+            return
+        needs = (need for side in self._whole[:2] for each in regimes(side.cost) for need in each.needs)
+        least = set[int]()
+        for need in needs:
+            with suppress(*NO_VALUE):
+                least.add(point["Z"] - floor(evaluate(need, point)))
+        yield from ({**point, "Z": words} for words in sorted(least, reverse=True) if words >= point.get("L", 1))
+
+    @cached_property
+    def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
+        """Both costs, and their sizes."""
+        return self._amounts(())
+
+    def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
+        """The values of both costs, or of their forms alone, as written costs have them; None where one has none."""
+        return self._pair_at(tuple(point.items()), by_forms)
+
+    @memoised
+    def _pair_at(self, point: tuple[tuple[str, int], ...], by_forms: bool) -> tuple[Interval, Interval] | None:
+        with suppress(*NO_VALUE):
+            old, new, _ = self._whole
+            sides = (old, by_forms or isinstance(self.old, RecordedSubject)), (new, by_forms)
+            before, after = (_of_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
+            return before, after
+        return None
+
+    def _has_runs(self, point: Point) -> bool:
+        return all(side.has_runs(side.at(point)) for side in self._whole[:2])
 
     def _amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
@@ -259,12 +317,14 @@ class _Versions:
         return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
 
 
-def _shows(verdict: str, before: Interval, after: Interval, least: Fraction) -> bool:
-    """Whether values show a change, a rise to so many times the cost or its bound."""
-    if verdict in FALLS:
-        before, after, verdict = after, before, RISES[FALLS.index(verdict)]
+def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
+    """Whether values show a change, a rise to so many times the cost or its bound, which may be the `lower` one."""
+    if verdict in r.FALLS:
+        before, after, verdict = after, before, r.RISES[r.FALLS.index(verdict)]
     if verdict == r.ROSE:
-        return after.upper > least * before.upper or (after.upper == before.upper and after.lower > before.lower)
+        return after.upper > least * before.upper or (
+            lower and after.upper == before.upper and after.lower > before.lower
+        )
     return verdict != r.GREW or after.lower > max(before.upper, least * before.lower)
 
 
@@ -330,5 +390,20 @@ def _some_at_most(bounds: Sequence[SizedCost], other: SizedCost, sizes: Sizes) -
     )
 
 
-def _shown(value: Interval) -> str:
-    return " to ".join(dict.fromkeys(map(str, (value.lower, value.upper))))
+def _of_forms(amount: SizedCost, point: Point) -> Interval:
+    """The values of the forms of a cost: the least of the upper bounds that hold there. Raises an EvaluationError."""
+    cost, own = amount.cost, amount.at(point)
+    held = [each.upper for each in regimes(cost) if all(evaluate(need, own) >= 0 for need in each.needs)]
+    forms: Iterable[Poly | None] = held or [cost.upper]
+    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, each), own) for each in forms]
+    return Interval(ends[0][0], min(high for _, high in ends))
+
+
+def _texts(point: Point) -> dict[str, str]:
+    return {name: str(value) for name, value in point.items()}
+
+
+def _both(old: Interval, new: Interval) -> dict[str, str]:
+    """Values of both versions as texts."""
+    sides = (" to ".join(dict.fromkeys(map(str, (each.lower, each.upper)))) for each in (old, new))
+    return dict(zip(("old", "new"), sides, strict=True))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 from archline.changes.canonical import renamed
 from archline.claims import rules
-from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.diagnostics import Diagnostic, Rule, counted
 from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
+DIFFERS, BOUNDS_DIFFER, OTHER_BOUNDS = "differs", "bounds differ", "other bounds"
+"""Of a whole cost: it, or its bound, rose at some sizes and fell at others; or bounds moved, and it is not seen to."""
 BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
 SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
 """Sizes, and facts about them, are no cost: the names that they have in place of a metric, and what becomes of them."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
-    *(GREW, BECAME_UNKNOWN, ROSE, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
-    *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_FORM, EQUAL, UNKNOWN),
+    *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
+    *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_BOUNDS, OTHER_FORM, EQUAL, UNKNOWN),
 )
 """In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
 
@@ -27,8 +29,7 @@ IGNORED is none: so summaries count the findings that comments ignore."""
 EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
 
 
-MOST = 1
-"""How many regimes of a change a page shows, the sharpest ones, unless all are asked for."""
+RISES, FALLS = (GREW, ROSE), (SHRANK, FELL)
 _WHERE = re.compile(r" where [^,]*")
 Both = Mapping[str, str | None]
 """What is known of both versions, `old` and `new`."""
@@ -38,7 +39,8 @@ Both = Mapping[str, str | None]
 class CostChange:
     """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
 
-    `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there. A change that is
+    `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there; the sizes that were
+    `asked` for, with theirs, are apart where they are others. A change that is
     proved to stay within a tolerance has that as text; a comment may have it `ignored`. Of a cost that became unknown
     there are the `reason` and its `place`. The algorithm stands at `file` and `line`; it may be `moved_from` elsewhere.
     """
@@ -51,6 +53,7 @@ class CostChange:
     extent: str | None = None
     at: Mapping[str, str] | None = None
     values: Both | None = None
+    asked: Mapping[str, Any] | None = None
     growth: Both = field(default_factory=lambda: {"old": None, "new": None})
     tolerance: str | None = None
     reason: str | None = None
@@ -78,9 +81,30 @@ class CostChange:
         def own(text: str | None) -> str | None:
             return None if text is None else renamed(text, names)
 
-        at = None if self.at is None else {names.get(name, name): value for name, value in self.at.items()}
+        def sizes(point: Mapping[str, str] | None) -> Mapping[str, str] | None:
+            return None if point is None else {names.get(name, name): value for name, value in point.items()}
+
         growth = {version: own(text) for version, text in self.growth.items()}
-        return replace(self, old=own(self.old), new=own(self.new), when=own(self.when), growth=growth, at=at)
+        asked = None if self.asked is None else {**self.asked, "at": sizes(self.asked["at"])}
+        return replace(
+            self,
+            old=own(self.old),
+            new=own(self.new),
+            when=own(self.when),
+            growth=growth,
+            at=sizes(self.at),
+            asked=asked,
+        )
+
+    @property
+    def evidence(self) -> str:
+        """The values that show it: `8192 -> 12288 at n=64,m=64`."""
+        return "" if self.values is None or self.at is None else _values_text(self.at, self.values)
+
+    @property
+    def evidence_asked(self) -> str:
+        """The values at the sizes that were asked for, where others show the change."""
+        return "" if self.asked is None else _values_text(self.asked["at"], self.asked)
 
 
 @record(eq=False)
@@ -99,23 +123,22 @@ class VersionDifferences:
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
-        """The changes that readers want to see: another form of the same cost is none.
+        """The changes that readers want to see, one of each cost: another form of the same cost is none.
 
-        Of those in regimes of the cache the sharpest that values show, and then how many more there are.
+        Of those in regimes of the cache it is the sharpest that values show, and how many more there are.
         """
         groups: dict[object, list[CostChange]] = {}
         for each in self.changes:
             if each.verdict != OTHER_FORM:
-                groups.setdefault((each.algorithm, each.metric, each.verdict, each.extent), []).append(each)
+                key = () if each.metric not in (SIZES, WHERE) and not self.in_full else (each.verdict, each.extent)
+                groups.setdefault((each.algorithm, each.metric, *key), []).append(each)
+        found: list[CostChange] = []
         for alike in groups.values():
-            alike.sort(key=lambda each: each.values is None)
-            if len(alike) > MOST + 1 and not self.in_full:
-                more = f"under {len(alike) - MOST} more conditions on the cache, which `archline diff --all` shows"
-                rest = replace(alike[0], old=None, new=None, when=None, at=None, values=None, reason=more)
-                alike[MOST:] = [rest]
+            alike.sort(key=lambda each: (VERDICTS.index(each.verdict), each.values is None))
             # Growth is that of the whole cost.
-            alike[1:] = [replace(each, growth={"old": None, "new": None}) for each in alike[1:]]
-        return tuple(chain.from_iterable(groups.values()))
+            rest = [replace(each, growth={"old": None, "new": None}) for each in alike[1:]]
+            found += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
+        return tuple(found)
 
     @property
     def findings(self) -> tuple[CostChange, ...]:
@@ -127,3 +150,61 @@ class VersionDifferences:
         """The findings, and what comments have ignored."""
         verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
         return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)
+
+
+def _values_text(at: Mapping[str, str], values: Both) -> str:
+    """`8192 -> 12288 at n=64,m=64`, or `8192 as before at n=64,m=64`."""
+    same = values["old"] == values["new"]
+    said = f"{values['new']} as before" if same else f"{values['old']} -> {values['new']}"
+    sizes = ",".join(f"{name}={value}" for name, value in at.items())
+    return f"{said} at {sizes}" if sizes else said
+
+
+def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
+    """One verdict of each cost, by algorithm and metric: it may have grown at some sizes and shrunk at others.
+
+    Of sizes, and of facts about them, there is one for each that changed.
+    """
+    found: dict[tuple[str, ...], set[str]] = {}
+    for each in changes:
+        key = (each.algorithm, each.metric, *([each.verdict] if each.metric in (SIZES, WHERE) else []))
+        found.setdefault(key, set()).add(IGNORED if each.ignored else each.verdict)
+    return {key: _of_whole(verdicts) for key, verdicts in found.items()}
+
+
+def _of_whole(verdicts: Set[str]) -> str:
+    """The verdict of a cost whose bounds, or which itself, moved in several ways."""
+    if IGNORED in verdicts:
+        return IGNORED
+    if not (verdicts & {*RISES} and verdicts & {*FALLS}):
+        return min(verdicts, key=VERDICTS.index)
+    return DIFFERS if verdicts & {GREW, SHRANK} else BOUNDS_DIFFER
+
+
+def _of_cost(changes: Sequence[CostChange]) -> CostChange:
+    """What changed of a cost in one entry: the first rise and the first fall, and how many more there are."""
+    first, verdict = changes[0], _of_whole({each.verdict for each in changes})
+    both = [next((each for each in changes if each.verdict in side), first) for side in (RISES, FALLS)]
+    kept = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first]
+    left, more = len(changes) - len(kept), ""
+    if left > 0:
+        more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
+    if len(kept) == 1:
+        return replace(first, reason="; ".join(filter(None, (first.reason, more))) or None)
+    names = ("more", "less") if verdict == DIFFERS else ("higher", "lower")
+    heads = (f"{name} where {each.when}:" if each.when else name for name, each in zip(names, kept, strict=True))
+    parts = [f"{head} {each.evidence}" for head, each in zip(heads, kept, strict=True) if each.evidence]
+    reasons = dict.fromkeys((*(each.reason for each in kept), more))
+    same = all((each.old, each.new) == (first.old, first.new) for each in kept)
+    return replace(
+        first,
+        verdict=verdict,
+        old=first.old if same else None,
+        new=first.new if same else None,
+        reason="; ".join(filter(None, (*parts, *reasons))) or None,
+        when=None,
+        extent=None,
+        at=None,
+        values=None,
+        asked=first.asked if all(each.asked is not None for each in kept) else None,
+    )

@@ -84,7 +84,8 @@ def execute(options: argparse.Namespace) -> int:
             found = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
             problems.update((each.render(), each) for each in found)
 
-    if options.baseline is not None:
+    # One that is to be written need not be there yet.
+    if options.baseline is not None and options.write_baseline is None:
         with reported():
             _require_baseline(options.baseline)
     tasks: list[Task] = []

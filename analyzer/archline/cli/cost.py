@@ -189,19 +189,20 @@ def _rendered(
     match options.format:
         case "json":
             single = len(views) == 1 and "::" in options.targets[0]
-            found = [full.as_document(view) for view in views]
+            found = [full.as_document(view.only(options.metric)) for view in views]
             return json.render(found[0] if single else found)
         case "latex" | "markdown":
             written = getattr(documents, options.format)
-            pages = map(full.document, views) if options.all else (document(view, options.metric) for view in views)
+            metrics = options.metric
+            pages = [full.document(x.only(metrics)) if options.all else document(x, metrics) for x in views]
             return "\n".join(map(written, pages))
         case _:
             pass
     width = terminal_width()
     parts = []
     for report, point, view in zip(reports, points, views, strict=True):
-        in_full = options.all
-        parts.append(documents.text(full.document(view), width) if in_full else first_page(view, width, options.metric))
+        whole = documents.text(full.document(view.only(options.metric)), width) if options.all else None
+        parts.append(first_page(view, width, options.metric) if whole is None else whole)
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")

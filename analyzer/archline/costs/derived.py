@@ -67,7 +67,9 @@ class DerivedCosts:
         self.executed = executed or (module, node)
         self._stopped = stopped
         texts = (*map(Formula, of_first_call), *needed)
-        self.without_io = replace(costs, assumptions=(*costs.assumptions, *texts)) if texts else costs
+        self.without_io = (
+            replace(costs, assumptions=tuple(dict.fromkeys((*costs.assumptions, *texts)))) if texts else costs
+        )
         self._io = io
         self.communication = communication
         self.longest: Poly | None = None

@@ -27,7 +27,12 @@ _MOST = ", at most "
 _SAID = {
     r.GREW: ("grew", "grew"),
     r.BECAME_UNKNOWN: ("became unknown", "became unknown"),
+    r.DIFFERS: ("is more at some sizes and less at others", "are more at some sizes and less at others"),
     r.ROSE: ("has a higher bound", "have a higher bound"),
+    r.BOUNDS_DIFFER: (
+        "has a higher bound at some sizes and a lower one at others",
+        "have a higher bound at some sizes and a lower one at others",
+    ),
     r.SHRANK: ("shrank", "shrank"),
     r.FELL: ("has a lower bound", "have a lower bound"),
     r.BECAME_KNOWN: ("became known", "became known"),
@@ -39,6 +44,10 @@ _SAID = {
     r.NO_LONGER_TAKES: ("algorithm takes fewer sizes", "algorithms take fewer sizes"),
     r.NOW_REQUIRES: ("algorithm requires more of its sizes", "algorithms require more of their sizes"),
     r.NO_LONGER_REQUIRES: ("algorithm requires less of its sizes", "algorithms require less of their sizes"),
+    r.OTHER_BOUNDS: (
+        "has other bounds and is not known to differ",
+        "have other bounds and are not known to differ",
+    ),
     r.UNKNOWN: ("is unknown in both versions", "are unknown in both versions"),
 }
 """What is said of one cost, and of several."""
@@ -49,7 +58,10 @@ def verdict(found: VersionDifferences) -> str:
     counts = dict(found.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
     said = {(each.algorithm, each.metric, each.verdict, each.tolerance) for each in found.changes}
-    within = [each for each in said if each[3] is not None and (*each[:3], None) not in said]
+    whole = r.verdicts_of_costs(found.changes)
+    within = [
+        each for each in said if each[3] is not None and (*each[:3], None) not in said and whole[each[:2]] == each[2]
+    ]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
@@ -74,9 +86,7 @@ def cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
     more: list[str] = []
-    if change.values is not None and change.at is not None:
-        sizes = ",".join(f"{name}={value}" for name, value in change.at.items())
-        more.append(f"{change.values['old']} -> {change.values['new']}" + (f" at {sizes}" if sizes else ""))
+    more += filter(None, (change.evidence_asked, change.evidence))
     old, new = change.growth["old"], change.growth["new"]
     if old and new and not change.grows_as_before:
         more.append(f"growth {old} -> {new}")

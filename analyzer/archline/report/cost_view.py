@@ -186,6 +186,17 @@ class CostView:
     """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
     case_when: str = ""
 
+    def only(self, metrics: Sequence[str] | None) -> CostView:
+        """The view of some metrics alone; None for all."""
+        if metrics is None:
+            return self
+        return replace(
+            self,
+            rows=tuple(row for row in self.rows if row.metric in metrics),
+            kinds=self.kinds if "flops" in metrics else (),
+            communication=self.communication if {"words", "messages"} & {*metrics} else None,
+        )
+
     def with_growth(
         self, metrics: Sequence[str] | None, without: Sequence[str] = ()
     ) -> list[tuple[CostRow, str, str | None]]:

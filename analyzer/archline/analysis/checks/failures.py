@@ -125,7 +125,13 @@ def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) ->
         return None
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
-    return run_at(module, algorithm, {name: sizes[name] for name in names if name in sizes}).failure
+    return _failure_at(module, algorithm, tuple((name, sizes[name]) for name in names if name in sizes))
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
+    """What stops the run at sizes, which several comparisons ask for."""
+    return run_at(module, algorithm, dict(sizes)).failure
 
 
 @record(eq=False)

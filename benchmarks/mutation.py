@@ -125,17 +125,21 @@ _GROWTH = (
     "test_certificates_random.py::test_questions_with_subtraction",
 )  # fmt: skip
 _RECURRENCES = (
-    "test_recurrence_parts.py", "test_recurrence_reading.py",
-    "test_recurrence_solver.py",
-    "test_recurrence_corpus.py",
+    "test_recurrence_parts.py", "test_recurrence_reading.py", "test_recurrence_solver.py", "test_recurrence_corpus.py",
 )  # fmt: skip
 _INTEGERS = (
-    "test_recursion.py", "test_recursion_exponents.py", "test_recursion_indexed.py", "test_recursion_ranges.py",
-    "test_recursion_values.py", "test_divide_and_conquer.py", "test_uneven_parts.py", "test_recursion_report.py",
+    "test_recursion.py", "test_recursion_indexed.py", "test_recursion_near.py", "test_divide_and_conquer.py",
+    "test_recursion_report.py",
 )  # fmt: skip
-_MULTI = ("test_recurrences_multi_parts.py", "test_recurrences_multi.py", "test_recurrences_multi_random.py")
+_MULTI = ("test_recurrences_multi.py", "test_recurrences_multi_random.py")
 
-_ENERGY = ("test_energy_models.py", "test_energy_formulas.py", "test_machines.py", "test_energy_command.py")
+_ENERGY = (
+    "test_energy_models.py",
+    "test_linear_energy_model.py",
+    "test_energy_formulas.py",
+    "test_machines.py",
+    "test_energy_command.py",
+)
 
 TARGETS = {
     "analysis": Target(
@@ -161,21 +165,20 @@ TARGETS = {
             "algebra/evaluate/compiled.py": ("test_vectors.py",),
             "vectors.py": ("test_vectors.py",),
             # Windows and lines are what sums and maxima are mostly bounded for.
-            **dict.fromkeys(("relax.py", "maximise.py", "blocks.py"), (*_ALGEBRA, "test_io_upper.py")),
+            **dict.fromkeys(("relax.py", "maximise.py", "blocks.py"), (*_ALGEBRA, "test_io.py", "test_io_by_hand.py")),
         },
     ),
     "recurrences": Target(
         ("recurrences/*.py", "recurrences/*/*.py", "recurrences/*/*/*.py"),
         (*_RECURRENCES, "test_recurrences_multi_random.py::test_answers_agree_with_the_recurrences[0]"),
         {
-            "logspace/cones.py": ("test_recurrence_parts.py", *_MULTI),
             "logspace/*.py": _MULTI,
             # What is read, evaluated and written is the same for one size and for several.
             **dict.fromkeys(
                 (f"asymptotic/{name}.py" for name in (
                     "read", "normal_form", "arithmetic", "evaluate", "problem", "solve",
                 )),
-                (*_RECURRENCES, *_MULTI[:2]),
+                (*_RECURRENCES, *_MULTI[:1]),
             ),
             **dict.fromkeys(("exact/*.py", "recurrences/*.py", "closed/levels.py"), _INTEGERS),
         },
@@ -188,7 +191,7 @@ TARGETS = {
             "compare/*.py": ("test_compare.py", "test_compare_soundness.py"),
             **dict.fromkeys(
                 ("machines.py", "machine_files.py", "quantities.py", "units.py"),
-                ("test_machines.py", "test_energy_models.py"),
+                ("test_machines.py", "test_machine_files.py", "test_units.py", "test_energy_models.py"),
             ),
         },
         seconds=240,

@@ -26,15 +26,11 @@ from common import ROOT, machine, parsed
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from archline.language.diagnostics import ArchlineError
-from io_points import (
-    HARDEST,
-    Point,
-    Subject,
+from io_generated import (
     around,
     arrays,
     divided,
     indices,
-    kernels,
     loops,
     parities,
     recursion,
@@ -44,6 +40,7 @@ from io_points import (
     triangles,
     walks,
 )
+from io_points import HARDEST, Point, Subject, kernels
 
 GENERATED = {
     loops: 250,

@@ -230,30 +230,6 @@ def test_alltoall_of_unequal_pieces(name: str, case: Drawn) -> None:
     assert ran.counts.memory - unasked.counts.memory == (size == 1)
 
 
-def test_each_operation_has_its_algorithms() -> None:
-    found = {name: len(methods(name)) for name in ("broadcast", "reduce", "allreduce", "scan", "gather", "scatter")}
-    assert found == {"broadcast": 4, "reduce": 3, "allreduce": 4, "scan": 2, "gather": 2, "scatter": 2}
-    found = {name: len(methods(name)) for name in ("allgather", "reduce_scatter", "alltoall", "shift", "barrier")}
-    assert found == {"allgather": 4, "reduce_scatter": 3, "alltoall": 2, "shift": 1, "barrier": 1}
-    unequal = ("gatherv", "scatterv", "allgatherv", "reduce_scatterv", "alltoallv")
-    assert [len(methods(name)) for name in (*unequal, "alltoallv_into")] == [1, 1, 2, 1, 1, 1]
-
-
-@pytest.mark.parametrize("name", ["scan_chain", "reduce_tree", "allreduce_recursive_doubling"])
-def test_rounding_follows_the_order(name: str) -> None:
-    x = 0.1 + np.random.default_rng(3).random((8, 6))
-    arguments = {"root": 0} if name == "reduce_tree" else {}
-    made = run(name, 8, x=x, op="+", **arguments).outputs["x"]
-    if name == "scan_chain":
-        np.testing.assert_array_equal(made, np.add.accumulate(x, axis=0))
-    else:
-        pairs = x[0::2] + x[1::2]
-        fours = pairs[0::2] + pairs[1::2]
-        np.testing.assert_array_equal(made[0], fours[0] + fours[1])
-    if name == "allreduce_recursive_doubling":
-        np.testing.assert_array_equal(made, np.tile(made[0], (8, 1)))
-
-
 # Statements on a grid of two axes
 GRID = """
 use distributed.collectives
@@ -492,70 +468,6 @@ def test_words_and_messages(name: str, size: int) -> None:
     assert found == WORDS_AND_MESSAGES[name](size, words)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_allgather_on_a_hypercube(size: int) -> None:
-    """Pairs move a piece, then all that the larger group has; at the end everything."""
-    counts = run("allgather_recursive_doubling", size, **arguments_of("allgather_recursive_doubling", size, 2)).counts
-    over = size - (1 << (size.bit_length() - 1))
-    words = size - 1
-    if over:
-        words = 1 + size + max_of_groups(size - over, over)
-    assert counts.communication["messages"] == doubling(size)
-    assert counts.communication["words"] == 2 * words
-
-
-def max_of_groups(power: int, over: int) -> int:
-    """The pieces on the longest path through the steps of a hypercube whose first processors stand for two."""
-    paths = [0] * power
-    step = 1
-    while step < power:
-        held = [sum(1 + (q < over) for q in range(a // step * step, a // step * step + step)) for a in range(power)]
-        other = [a ^ step for a in range(power)]
-        paths = [max(paths[a], paths[other[a]]) + max(held[a], held[other[a]]) for a in range(power)]
-        step *= 2
-    return max(paths)
-
-
-# What all processors sent or received: a step that does both counts the larger.
-TOTALS: dict[str, Callable[[int, int], int]] = {
-    "broadcast_tree": lambda p, w: 2 * (p - 1) * w,
-    "broadcast_naive": lambda p, w: 2 * (p - 1) * w,
-    "reduce_tree": lambda p, w: 2 * (p - 1) * w,
-    "allgather_ring": lambda p, w: p * (p - 1) * w,
-    "allgather_bruck": lambda p, w: p * (p - 1) * w,
-    "reduce_scatter_recursive_halving": lambda p, w: p * (p - 1) * w,
-    "alltoall_naive": lambda p, w: p * (p - 1) * w,
-    "alltoall_bruck": lambda p, w: p * w * sum(q.bit_count() for q in range(p)),
-    # Each piece but the root's own travels once for each bit of its distance, counted where it leaves and arrives.
-    "gather_tree": lambda p, w: 2 * w * sum(q.bit_count() for q in range(p)),
-    "scatter_tree": lambda p, w: 2 * w * sum(q.bit_count() for q in range(p)),
-}
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", TOTALS)
-def test_words_of_all_processors(name: str, size: int) -> None:
-    assert run(name, size, **arguments_of(name, size, 3)).counts.total["words"] == TOTALS[name](size, 3)
-
-
-@pytest.mark.parametrize("size", [3, 5, 8, 13])
-def test_own_counts(size: int) -> None:
-    chain = run("broadcast_chain", size, x=np.ones((size, 4)), root=1).counts
-    assert (chain.own["words"], chain.own["messages"]) == (8, 2)
-    naive = run("broadcast_naive", size, x=np.ones((size, 4)), root=1).counts
-    assert (naive.own["words"], naive.own["messages"]) == (4 * (size - 1), size - 1)
-    assert run("reduce_tree", size, x=np.ones((size, 4)), root=1, op="+").counts.total["flops"] == 4 * (size - 1)
-
-
-@pytest.mark.parametrize(("size", "segments"), [(2, 1), (2, 5), (5, 3), (8, 4), (7, 10)])
-def test_a_pipeline_has_so_many_steps(size: int, segments: int) -> None:
-    words = 3 * segments
-    counts = run("broadcast_pipeline", size, x=np.ones((size, words)), root=size - 1, m=segments).counts
-    assert counts.communication["messages"] == size + segments - 2
-    assert counts.communication["words"] == 3 * (size + segments - 2)
-    assert counts.own["messages"] == (segments if size == 2 else segments + 1)
-
-
 @pytest.mark.parametrize("name", [each for each in LIBRARY if each != "barrier_dissemination"])
 def test_a_group_of_one_sends_nothing_and_has_no_temporary(name: str) -> None:
     arguments = arguments_of(name, 1, 6)
@@ -578,17 +490,3 @@ def test_claims_hold_in_runs(name: str, size: int, words: int) -> None:
         bound, found = evaluate(claim.bound, point), ran.counts.communication[claim.metric]
         assert isinstance(bound, int | Fraction), f"{name} at {point}"
         assert found == bound if claim.relation == "==" else found <= bound, f"{name} at {point}"
-
-
-@settings(max_examples=drawn(200, 20))
-@given(size=st.integers(1, 17), words=st.integers(0, 40))
-def test_pieces_that_do_not_divide(size: int, words: int) -> None:
-    """Each step may have a word more than its share, and the words are at least those of all other pieces."""
-    share = words * (size - 1) / size
-    x = np.ones((size, words))
-    for name, steps in (("broadcast_scatter_allgather", log(size)), ("allreduce_reduce_scatter_allgather", log(size))):
-        arguments = {"op": "+"} if name.startswith("all") else {"root": size - 1}
-        moved = run(name, size, x=x, **arguments).counts.communication["words"]
-        assert 2 * share - 2 <= moved <= 2 * (share + steps)
-    moved = run("allreduce_ring", size, x=x, op="+").counts.communication["words"]
-    assert 2 * share - 2 <= moved <= 2 * (share + size - 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import archline as al
+from archline.analysis.analyse import derive
 from archline.execution.results import RunCounts
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate, holds
@@ -16,8 +17,8 @@ from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.loader import load_target
 from distributed_cases import FAMILIES, Example, Point
-from distributed_counts import COUNTS, lg
 from effort import EFFORT
+from spmd_runs import assert_holds
 
 SAMPLE = 5 if EFFORT == "quick" else None
 """How many points of an algorithm are tried."""
@@ -70,11 +71,8 @@ def test_runs(target: str, point: Point) -> None:
     counts = ran.counts
     symbols = {name: value for name, value in given.arguments.items() if isinstance(value, int)}
     sizes = {**symbols, **ran.execution.sizes, "P": FAMILIES[target].processors(point)}
-    if target in COUNTS:
-        known = {name: sizes[name] for name in (*point, *({"nb"} & sizes.keys()))}
-        expected = COUNTS[target](**known)
-        assert {metric: counted(counts, metric) for metric in expected} == expected
-    node = algorithm(target).node
+    found, node = algorithm(target), algorithm(target).node
+    assert_holds(derive(found.module, node), counts, sizes, target)
     assert all(holds(fact, sizes) for fact in node.where)
     for each in node.ensures:
         if all(holds(fact, sizes) for fact in each.when):
@@ -139,7 +137,7 @@ def test_samplesort_exchanges_what_the_samples_say(point: Point) -> None:
     own = []
     for r in range(P):
         steps = [max(keys[r, (r + d) % P], keys[(r - d) % P, r]) for d in range(1, P)]
-        scan = sum(r + 2**e < P or r >= 2**e for e in range(lg(P)))
+        scan = sum(r + 2**e < P or r >= 2**e for e in range((P - 1).bit_length()))
         own.append((P - 1) * v + (P - 1) + sum(steps) + scan)
     assert counts.own["words"] == max(own)
     assert counts.total["words"] == sum(own)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.analysis.analyse import derive
 from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
@@ -23,89 +21,12 @@ from archline.recurrences.model import SizeFunction, System
 from effort import drawn
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
-from recursive_programs.agreement import disagreements, executed
 from recursive_programs.closed_forms import derived, runs, wrong_costs
 
 PROGRAMS, STREAMS = drawn(200), 4
 CLOSED = 1
 """Programs of each kind whose closed forms are derived, which takes longer."""
 
-# What is not a case of the recursion: a guard in an algorithm that calls back, whose call is not made where it fails.
-GUARDED_BACK = """
-algorithm turn(n: size):
-    local s: real = 0
-    if n <= 40:
-        for i in 0..n*n:
-            s += 1.0
-    else:
-        main(n - 40)
-
-algorithm main(n: size):
-    local s: real = 0
-    if n > 1:
-        turn(n)
-    s += 1.0
-"""
-EMPTY_BACK = """
-algorithm turn(n: size):
-    local s: real = 0
-    if n <= 1:
-        s += 1.0
-    else:
-        main(n - ceil(n/2))
-
-algorithm main(n: size):
-    local s: real = 0
-    if n > 1:
-        turn(n//2)
-    s += 1.0
-"""
-# The loops may take longer than the calls beside them, and so bound the span alone.
-LOOPS_BESIDE = """
-algorithm main(n: size):
-    local s: real = 0
-    if n > 1:
-        spawn main(n//2)
-        spawn main(n - n//2)
-        for i in 0..n//2:
-            s += 1.0
-            s += 1.0
-        for i in 0..n:
-            s += 1.0
-    else:
-        for i in 0..6:
-            s += 1.0
-"""
-# Floors by numbers whose product is large, and a floor of a floor.
-MANY_FLOORS = """
-algorithm main(n: size):
-    local s: real = 0
-    if n > 6:
-        main(n//5)
-        main(n//7)
-        for i in 0..ceil(n/2)//2:
-            s += 1.0
-    s += 1.0
-"""
-DOUBLED = """
-algorithm main(n: size):
-    local s: real = 0
-    if n > 1:
-        spawn main(n - 1)
-        spawn main(n - 1)
-    s += 1.0
-"""
-PIVOT = """
-algorithm main(x: real[n]):
-    where n >= 0
-    if n > 1:
-        local q: int = 0
-        for i in 0..n - 1:
-            if x[i] < x[n - 1]:
-                q += 1
-        main(x[0..q])
-        main(x[q + 1..n])
-"""
 
 Recurrence = Callable[[Mapping[str, int]], Fraction]
 
@@ -172,26 +93,6 @@ def test_closed_forms_hold_what_runs_count(kind: str) -> None:
         program = recursive_program_from_seed(number, kind)
         wrong = wrong_costs(program, *derived(program), Seeded(number))
         assert not list(wrong), f"program {number}\n{program.text}"
-
-
-@pytest.mark.parametrize("text", [GUARDED_BACK, EMPTY_BACK, LOOPS_BESIDE, MANY_FLOORS, DOUBLED])
-def test_programs_with_one_size(text: str) -> None:
-    module = load_text(text)
-    algorithm = module.algorithms["main"]
-    costs = derive(module, algorithm)
-    for n in (*range(1, 14), *(() if text == DOUBLED else (31, 32, 33, 39, 40, 41, 64, 80, 100))):
-        run = execute(module, algorithm, {"n": n}, compiled=False, races=False)
-        assert not list(disagreements(costs, executed(run.counts), {"n": n}))
-
-
-def test_a_pivot_that_the_data_chooses() -> None:
-    module = load_text(PIVOT)
-    algorithm = module.algorithms["main"]
-    costs = derive(module, algorithm)
-    for n in (0, 1, 2, 3, 10, 33):
-        for x in (np.arange(n), -np.arange(n), np.zeros(n), np.random.default_rng(n).normal(size=n)):
-            run = execute(module, algorithm, {"x": x.astype(float)}, compiled=False)
-            assert not list(disagreements(costs, executed(run.counts), {"n": n}))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import bisect
 import os
 import re
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
-from math import inf, isqrt, log2, sqrt
+from math import isqrt, log2, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.io
 
 import archline as al
 from archline.api.running import run_at
@@ -143,42 +140,6 @@ def test_verdicts_on_sparse_products(on: str) -> None:
 
 
 # 2: sparse products executed
-def misses(lines: Sequence[tuple[str, int]], capacity: int) -> int:
-    """Misses of a trace where the line goes that is used again the latest."""
-    later: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for time, line in enumerate(lines):
-        later[line].append(time)
-    held: dict[tuple[str, int], float] = {}
-    found = 0
-    for time, line in enumerate(lines):
-        times = later[line]
-        following = bisect.bisect_right(times, time)
-        if line not in held:
-            found += 1
-            if len(held) == capacity:
-                del held[max(held, key=lambda each: held[each])]
-        held[line] = times[following] if following < len(times) else inf
-    return found
-
-
-def trace_of_csc(path: Path) -> Iterator[tuple[str, int]]:
-    """The lines that y += A x touches, column by column."""
-    matrix = scipy.io.mmread(path, spmatrix=False).tocsc()
-    for j in range(matrix.shape[1]):
-        yield from (("colptr", j // LINE), ("colptr", (j + 1) // LINE))
-        for k in range(matrix.indptr[j], matrix.indptr[j + 1]):
-            row = int(matrix.indices[k])
-            yield from (("val", k // LINE), ("x", j // LINE), ("row", k // LINE), ("y", row // LINE))
-
-
-@pytest.mark.parametrize("name", ["fs_183_1", "west0479"])
-@pytest.mark.parametrize("words", [64, 512])
-def test_misses_of_csc(name: str, words: int) -> None:
-    path = MATRICES / f"{name}.mtx"
-    matrix = next(each for found, each, _ in example.matrices() if found == name)
-    ran = example.executed_sparse("sparse.csc::spmv_csc", matrix, None, [words])
-    assert ran.io[words] == misses(list(trace_of_csc(path)), words // LINE)
-    assert ran.work == matrix.m + 3 * matrix.nz + 1
 
 
 @pytest.mark.parametrize("name", ["arc130", "lp_share1b"])
@@ -234,20 +195,6 @@ def test_derived_dense_products_at_1024() -> None:
         other = energy(on, work, span, lines)[0]
         assert near(point.verdict.ratio, basic / other)
         assert (example.named(point.verdict), point.winner) == ("basic, thin", "matmul_basic")
-
-
-def trace_of_basic(n: int) -> Iterator[tuple[str, int]]:
-    for i in range(n):
-        for j in range(n):
-            for k in range(n):
-                yield from (("C", (i * n + j) // LINE), ("A", (i * n + k) // LINE), ("B", (k * n + j) // LINE))
-                yield ("C", (i * n + j) // LINE)
-
-
-@pytest.mark.parametrize("words", [64, 128, 512, 1024])
-def test_misses_of_the_basic_product(words: int) -> None:
-    ran = example.executed_dense("dense.matmul::matmul_basic", 16, words)
-    assert ran.io[words] == misses(list(trace_of_basic(16)), words // LINE)
 
 
 def test_printed_lines() -> None:

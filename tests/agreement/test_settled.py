@@ -8,8 +8,6 @@ import pytest
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.analysis.metrics.extraction import Extraction
-from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.language.loader import load_text
 
@@ -77,32 +75,3 @@ def test_an_integer_that_changes_later_stays_unknown() -> None:
     assert counted("    assume c <= n\n", "    c += 1\n")["flops"].status == "unknown"
     # The least of it is 0 where nothing is said.
     assert counted("    assume c <= n\n")["flops"].upper is not None
-
-
-BRANCHES = """
-algorithm branches(a: int[n], x: inout real[n]):
-    if n > 1:
-        if a[0] > 0:
-            local k: int = a[1]
-            {first}
-            branches(a[0..k], x[0..k])
-            branches(a[k..n], x[k..n])
-        else:
-            local k: int = a[1]
-            {second}
-            branches(a[0..k], x[0..k])
-            branches(a[k..n], x[k..n])
-"""
-
-
-@pytest.mark.parametrize("assumed", ["assume 2*k <= n", "assume n <= 10"])
-@pytest.mark.parametrize("first", [True, False])
-def test_what_one_branch_assumes_says_nothing_of_the_other(assumed: str, first: bool) -> None:
-    text = BRANCHES.format(first=assumed if first else "pass", second="pass" if first else assumed)
-    module = load_text(text)
-    work = Extraction(Derivation(module, False)).of(module.algorithms["branches"]).function("work", True)
-    (recursive,) = (each for each in work.equations if each.recursive)
-    # There are two integers k, one of which may be all of n but 1, at any n.
-    most = [min(evaluate(each, {"n": 100}) for each in recursive.facts.bounds[name].upper) for name in recursive.data]
-    assert sorted(most) == ([50, 99] if "k" in assumed else [99, 99])
-    assert not recursive.facts.bounds["n"].upper

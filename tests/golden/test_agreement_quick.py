@@ -15,13 +15,11 @@ from archline.analysis.analyse import derive
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
-from io_points import (
-    Subject,
+from io_generated import (
     around,
     arrays,
     divided,
     indices,
-    kernel,
     loops,
     parities,
     recursion,
@@ -31,6 +29,7 @@ from io_points import (
     triangles,
     walks,
 )
+from io_points import Subject, kernel
 from programs import program_from_seed
 from programs.choice import Seeded
 from recursive_programs.agreement import disagreements, executed

@@ -26,7 +26,8 @@ from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from effort import drawn, some
 from guard_programs import guarded_program_from_seed
-from io_points import Subject, io_of, loops, recursion, subject, tiles, triangles
+from io_generated import loops, recursion, tiles, triangles
+from io_points import Subject, io_of, subject
 from stdlib_targets import TRIED
 
 AFTER = st.one_of(st.integers(0, 50), st.integers(0, 3_000))

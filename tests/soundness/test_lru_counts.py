@@ -32,8 +32,9 @@ from archline.language.model import Module
 from cli_support import cli
 from effort import drawn
 from io_cases import KINDS
+from io_generated import loops
 from io_moving_cases import MOVING
-from io_points import arguments, kernel, loops
+from io_points import arguments, kernel
 from nest_programs import affine_program
 from programs import program_from_seed
 from programs.choice import Seeded

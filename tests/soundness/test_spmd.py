@@ -17,7 +17,8 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from effort import drawn
-from programs.spmd import METHODS, program_from_seed
+from programs.spmd import program_from_seed
+from programs.spmd_model import METHODS
 from programs.spmd_recursion import Recursive, recursion_from_seed
 from spmd_runs import assert_between, assert_holds, costs_of
 

@@ -17,23 +17,8 @@ from archline.analysis.cost import ends_at
 from archline.execution.cache import optimal
 from archline.execution.run import execute
 from effort import EFFORT, all_of, drawn, some
-from io_points import (
-    Arguments,
-    Sizes,
-    Subject,
-    arguments,
-    around,
-    arrays,
-    capacities,
-    kernel,
-    loops,
-    stencils,
-    strides,
-    subject,
-    tiles,
-    triangles,
-    walks,
-)
+from io_generated import around, arrays, loops, stencils, strides, tiles, triangles, walks
+from io_points import Arguments, Sizes, Subject, arguments, capacities, kernel, subject
 from stdlib_cases import CASES
 from stdlib_recursive_cases import RECURSIVE
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from io_programs import ArrayProgram
 
 SIZES = {"i": "n", "j": "m", "k": "p"}
 
 
-@dataclass(frozen=True)
-class Program:
-    """A program `main`; `splits` tells whether its calls are disjoint boxes that make up all."""
-
-    text: str
-    shapes: dict[str, tuple[str, ...]]
-    sizes: tuple[str, ...]
-    labels: dict[str, tuple[str, ...]]
-    splits: bool
-
-
-def program(seed: int, flaw: str = "") -> Program:
+def box_program_from_seed(seed: int, flaw: str = "") -> ArrayProgram:
     """The program of a seed: loops over two or three labels, arrays that some of them pick, each split in turn.
 
     A `flaw`: "again" makes both calls take the same part, "apart" gives one array another part than the others, "half"
@@ -46,7 +36,7 @@ def program(seed: int, flaw: str = "") -> Program:
         f"{name}: {'inout ' if name == 'C' else ''}real[{', '.join(own)}]" for name, own in shapes.items()
     )
     text = "\n".join([f"algorithm main({parameters}):", *lines]) + "\n"
-    return Program(text, shapes, sizes, labels_of, not flaw)
+    return ArrayProgram(text, shapes, sizes)
 
 
 def _arrays(labels: Sequence[str], source: random.Random) -> dict[str, tuple[str, ...]]:
@@ -84,9 +74,3 @@ def _calls(label: str, labels_of: dict[str, tuple[str, ...]], flaw: str, source:
             arguments.append(f"{name}[{', '.join(cut if each == label else ':' for each in own)}]")
         lines.append(f"        main({', '.join(arguments)})")
     return lines
-
-
-def flawed(seed: int, flaw: str) -> Program | None:
-    """The flawed program, if the flaw shows: where arrays are cut apart, at least two are."""
-    found = program(seed, flaw)
-    return None if found.text == program(seed).text else found

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from archline.energy.estimates import Estimate
+from archline.energy.estimates import Estimate, estimate_of
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Model
 from archline.energy.models import model, models
@@ -100,3 +100,14 @@ def inputs_of(chosen: Model) -> tuple[str, ...]:
         ("L",) if chosen.name == "balance" else ("L1_bytes", "L2_bytes", "L3_bytes") if "levels" in chosen.name else ()
     )
     return tuple(dict.fromkeys((*chosen.inputs, "flops", *more)))
+
+
+def values(chosen: str, on: Machine, /, **amounts: Any) -> dict[str, Any]:
+    """The exact answers of a model (all but some roots and logarithms), and what binds."""
+    estimate = estimate_of(model(chosen), on, amounts)
+    found = {name: each.lower for name, each in answers(estimate).items() if each is not None and each.exact}
+    return {**found, "binds": estimate.binds}
+
+
+def codes(problem: pytest.ExceptionInfo[ArchlineError]) -> list[str]:
+    return [diagnostic.rule.code for diagnostic in problem.value.diagnostics]

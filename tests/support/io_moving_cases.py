@@ -401,5 +401,43 @@ MOVING = {
         """,
         {"n": 1}, {"n": 7}, {"n": 40},
     ),
+    "rows of a local array that is never made": case(
+        """
+        algorithm main(x: inout real[n], m: size):
+            for i in 1..m:
+                local W: real[i, m - i] = 0
+                x[0] = W[i - 1, 0]
+        """,
+        {"n": 1, "m": 1}, {"n": 1, "m": 5}, {"n": 1, "m": 8},
+    ),
+    "blocks that are nowhere split": case(
+        """
+        algorithm main(A: inout real[b*q, b*q], b: size, q: size):
+            for I in 0..q:
+                for J in I..q:
+                    for i in 0..b:
+                        for j in i..b:
+                            A[I*b + i, J*b + j] += 1.0
+                            if I == J and i != j:
+                                A[J*b + j, I*b + i] = 1.0
+        """,
+        {"q": 1, "b": 2}, {"q": 2, "b": 2}, {"q": 2, "b": 3},
+    ),
+    "local arrays that grow": case(
+        """
+        algorithm main(n: size):
+            for i in 1..n:
+                local t: real[i] = 0
+                local u: real[n] = 0
+        """,
+        {"n": 2}, {"n": 9},
+    ),
+    "a slice as long as the data says": case(
+        """
+        algorithm main(start: index[m] below n, y: inout real[n]):
+            y[0..start[0]] = 1
+        """,
+        {"n": 50, "m": 1}, {"n": 3, "m": 2},
+    ),
 }  # fmt: skip
 """Where a bound that follows subscripts alone would be too low, and recursion, whose views and stack move."""

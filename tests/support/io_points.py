@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import Poly
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.recursive_hbl import boxes
 from archline.analysis.cache.lower.recursive_segments import Below
@@ -30,30 +32,8 @@ from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.loader import load_text
 from archline.language.model import Module
-from io_programs import (
-    MARGIN,
-    ArrayProgram,
-    around_program_from_seed,
-    array_program_from_seed,
-    divided_program_from_seed,
-    index_program_from_seed,
-)
-from nest_programs import MARGIN as LEAST
-from nest_programs import (
-    WHOLE,
-    parity_program_from_seed,
-    product_by_whole_tiles,
-    stencil_program_from_seed,
-    stride_program_from_seed,
-    tile_program_from_seed,
-    triangle_program_from_seed,
-)
-from programs import program_from_seed
-from programs.choice import Seeded
-from recursive_programs import recursive_program_from_seed
 from stdlib_cases import CASES, Case, load
 from stdlib_recursive_cases import RECURSIVE
-from walk_programs import walk_program_from_seed
 
 LINES = (1, 2, 4, 8, 16)
 Sizes = Mapping[str, int]
@@ -66,6 +46,17 @@ class Bounds:
 
     ends: Callable[[Sizes], tuple[int, int]]
     edges: Callable[[Sizes], set[int]]
+    lowers: Sequence[Poly] = ()
+    """Closed forms that bound from below everywhere."""
+    uppers: Sequence[tuple[Sequence[Poly], Poly]] = ()
+    """Closed forms that bound from above where what each needs is not negative."""
+
+    def closed(self, point: Sizes) -> tuple[int, int]:
+        """The bounds together with every closed form that applies."""
+        lower, upper = self.ends(point)
+        applying = (form for needs, form in self.uppers if all(evaluate(need, point) >= 0 for need in needs))
+        least, most = (evaluate(form, point) for form in self.lowers), (evaluate(form, point) for form in applying)
+        return max([lower, *map(int, map(ceil, least))]), min([upper, *map(int, map(floor, most))])
 
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
@@ -81,7 +72,10 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
             # Of the words that are left, Z - L*lines, at Z = 0.
             return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
 
-        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges)
+        lowers = [form for form in (cost.lower, *(form for _, form in cost.lowers)) if form is not None]
+        uppers = [(each.needs, each.upper) for each in cost.alternatives]
+        uppers += [((), cost.upper)] if cost.upper is not None else []
+        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges, lowers, uppers)
     if cost.status != "unknown":
         return Bounds(lambda point: (0, int(ends_at(cost, point)[1])), lambda _: set())
     assert cost.reason
@@ -106,6 +100,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     return Bounds(
         lambda point: (max(below.at(point), windows.at(point)), recursions.at(point)),
         lambda point: {solved.value(solved.given, point)},
+        [touched.lines(algorithm)],
     )
 
 
@@ -166,9 +161,17 @@ class Subject:
         return dict(run.sizes), compact(run.trace.lines)
 
     def points(
-        self, arguments: Arguments, source: random.Random, count: int, compiled: bool | None = False
+        self,
+        arguments: Arguments,
+        source: random.Random,
+        count: int,
+        compiled: bool | None = False,
+        closed: bool = False,
     ) -> Iterator[Point]:
-        """Points of one run, at most about `count`; none where nothing is accessed, or the bound is refused."""
+        """Points of one run, at most about `count`; none where nothing is accessed, or the bound is refused.
+
+        The bounds are those that the cost gives at sizes, or, `closed`, the sharpest of these and of its closed forms.
+        """
         known = self.bounds
         if isinstance(known, str):
             return
@@ -181,7 +184,7 @@ class Subject:
         for capacity in capacities(trace.distinct, edges, source, count):
             words = capacity * line + source.randrange(line)
             try:
-                lower, upper = known.ends({**sizes, "Z": words, "L": line})
+                lower, upper = (known.closed if closed else known.ends)({**sizes, "Z": words, "L": line})
             except EvaluationError:
                 return
             yield Point(sizes, words, line, lower, optimal(trace, capacity).io, upper)
@@ -325,151 +328,3 @@ def sample(strategies: Mapping[str, st.SearchStrategy[int]], source: random.Rand
 
     note()
     return found[-1]
-
-
-# Generated programs.
-def loops(number: int) -> Subject:
-    """The generated program of a seed, of loops."""
-    program = program_from_seed(number)
-    module = load_text(program.text)
-
-    def draw(source: random.Random) -> Arguments:
-        sizes = program.choose_sizes(Seeded(source.randrange(2**32)))
-        return program.arguments(sizes, source.randrange(2**32))
-
-    return Subject(f"loops {number}", module, module.algorithms[program.entry], program.text, draw)
-
-
-def recursion(number: int) -> Subject:
-    """The generated recursive program of a seed."""
-    program = recursive_program_from_seed(number)
-    module = load_text(program.text)
-
-    def draw(source: random.Random) -> Arguments:
-        return program.arguments(program.choose_sizes(Seeded(source.randrange(2**32))), source.randrange(2**32))
-
-    return Subject(f"recursion {number}", module, module.algorithms[program.entry], program.text, draw)
-
-
-def arrays(number: int) -> Subject:
-    """The generated recursive program of a seed whose arrays are accessed."""
-    return _of_arrays(f"arrays {number}", array_program_from_seed(number))
-
-
-def walks(number: int) -> Subject:
-    """The generated program of a seed in which the data moves integers along rows."""
-    return _of_arrays(f"walks {number}", walk_program_from_seed(number))
-
-
-def strides(number: int) -> Subject:
-    """The generated program of a seed that steps through rows of 2^r entries by strides."""
-
-    def sizes(source: random.Random) -> Sizes:
-        return {"n": 1 << source.randint(4, 8), "m": source.randint(1, 16)}
-
-    return _of_arrays(f"strides {number}", stride_program_from_seed(number), sizes)
-
-
-def triangles(number: int) -> Subject:
-    """The generated program of a seed that runs over triangles of matrices."""
-
-    def sizes(source: random.Random) -> Sizes:
-        return {"n": source.randint(1, source.choice((4, 9, 16)))}
-
-    return _of_sizes(f"triangles {number}", triangle_program_from_seed(number), sizes)
-
-
-def tiles(number: int) -> Subject:
-    """The generated program of a seed that runs over tiles of matrices."""
-
-    def sizes(source: random.Random) -> Sizes:
-        steps = {name: source.choice((1, 2, 3, 4, 5, 8, 16)) for name in "bc"}
-        return {"n": source.randint(1, source.choice((6, 17, 24))), **steps}
-
-    return _of_sizes(f"tiles {number}", tile_program_from_seed(number), sizes)
-
-
-def whole_tiles(number: int) -> Subject:
-    """A product of matrices by tiles none of which is cut short, written in the way of a seed."""
-    source = random.Random(number)
-    inner = "".join(source.sample("ijq", 3))
-    layouts = tuple(source.choice(("", "", " colmajor")) for _ in "ABC")
-    program = product_by_whole_tiles(sorted(WHOLE)[number % len(WHOLE)], inner, layouts)
-
-    def sizes(source: random.Random) -> Sizes:
-        b, k = source.choice((1, 2, 3, 4, 5, 8)), source.randint(1, 4)
-        return {"n": k * b, "b": b, "k": k}
-
-    return _of_sizes(f"whole tiles {number}", program, sizes)
-
-
-def indices(number: int) -> Subject:
-    """The generated recursion by indices of a seed."""
-    program = index_program_from_seed(number)
-
-    def sizes(source: random.Random) -> Sizes:
-        square = "A" in program.shapes
-        return {"n": source.randint(4, 24) if square else 2 * MARGIN + source.randint(1, source.choice((9, 40, 120)))}
-
-    return _of_arrays(f"indices {number}", program, sizes)
-
-
-def divided(number: int) -> Subject:
-    """The generated recursion of a seed whose data decides the sizes of calls."""
-    return _of_arrays(f"divided {number}", divided_program_from_seed(number))
-
-
-def around(number: int) -> Subject:
-    """The generated program of a seed that calls a recursion in loops, of segments."""
-    program = around_program_from_seed(number)
-    return _drawn(f"around {number}", program, lambda source: source.choice((4, 20, 60)))
-
-
-def stencils(number: int) -> Subject:
-    """The generated program of a seed that sweeps over grids."""
-    program = stencil_program_from_seed(number)
-    few = len(program.sizes) > 2
-    return _drawn(f"stencils {number}", program, lambda source: source.choice((3, 6) if few else (4, 9, 20)))
-
-
-def parities(number: int) -> Subject:
-    """The generated program of a seed whose rows begin at remainders of counters."""
-
-    def sizes(source: random.Random) -> Sizes:
-        most = source.choice((3, 9, 20))
-        drawn = {name: source.randint(1, most) for name in ("n", "m")}
-        return {"n": 2 * LEAST + drawn["n"], "m": 2 * LEAST + 7 + drawn["m"], "steps": source.randint(1, 3)}
-
-    return _of_sizes(f"parities {number}", parity_program_from_seed(number), sizes)
-
-
-def _drawn(name: str, program: ArrayProgram, most: Callable[[random.Random], int]) -> Subject:
-    def sizes(source: random.Random) -> Sizes:
-        largest = most(source)
-        return {name: source.randint(1, largest) for name in program.sizes}
-
-    return _of_sizes(name, program, sizes)
-
-
-def _of_sizes(name: str, program: ArrayProgram, sizes: Callable[[random.Random], Sizes]) -> Subject:
-    """A program whose arguments follow from sizes."""
-    module = load_text(program.text)
-    algorithm = module.algorithms["main"]
-    return Subject(name, module, algorithm, program.text, lambda source: arguments(algorithm, sizes(source), source))
-
-
-def _of_arrays(name: str, program: ArrayProgram, choose: Callable[[random.Random], Sizes] | None = None) -> Subject:
-    module = load_text(program.text)
-
-    def any_sizes(source: random.Random) -> Sizes:
-        most = source.choice((4, 12, 40) if len(program.sizes) > 1 else (4, 20, 100))
-        return {name: source.randint(1, most) for name in program.sizes}
-
-    def draw(source: random.Random) -> Arguments:
-        sizes = (choose or any_sizes)(source)
-        data = np.random.default_rng(source.randrange(2**32))
-        return {
-            name: data.uniform(0.1, 1.0, tuple(sizes[each] for each in shape)) for name, shape in program.shapes.items()
-        }
-
-    return Subject(name, module, module.algorithms["main"], program.text, draw)

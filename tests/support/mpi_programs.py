@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import os
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -46,11 +45,6 @@ def _25d(g: int, c: int) -> Mapping[str, int]:
     return {"n": 4 * g, "g": g, "c": c}
 
 
-def square(p: int) -> Mapping[str, int] | None:
-    g = math.isqrt(p)
-    return {"g": g, "n": 3 * g} if g * g == p else None
-
-
 RING = """
 algorithm ring(X: real[n], R: out real[P]) on grid(t: P):
     where P divides n
@@ -77,18 +71,6 @@ algorithm torus(X: int[a*5, b*3], Y: out int[a*5, b*3], a: size, b: size) on gri
     shift x[:, 1..3] along j by -i
     output Y[i*5 ..+ 5, j*3 ..+ 3] = x
 
-algorithm halo(X: real[n*P], Y: out real[n*P], n: size, s: size) on grid(t: P):
-    local x: real[n + 2] = 0
-    input x[1..n+1] = X[t*n ..+ n]
-    for k in 0..s:
-        exchange x[n..n+1] to (t + 1) when t + 1 < P into x[0..1] from (t - 1) when t > 0
-        exchange x[1..2] to (t - 1) when t > 0 into x[n+1..n+2] from (t + 1) when t + 1 < P
-        local y: real[n] = 0
-        for u in 0..n:
-            y[u] = (x[u] + x[u + 1] + x[u + 2])/3
-        x[1..n+1] = y
-    output Y[t*n ..+ n] = x[1..n+1]
-
 algorithm registers(X: int[P], Y: out int[P], W: out real[P]) on grid(t: P):
     local k: int = 0
     input k = X[t]
@@ -107,47 +89,6 @@ algorithm tree(X: real[a*4, b*6], Y: out real[a*4, b*6], a: size, b: size) on gr
     reduce x[1..3, :] along i onto 0 with max using tree
     reduce x along i, j onto a*b//2 with + using tree
     output Y[i*4 ..+ 4, j*6 ..+ 6] = x
-
-algorithm pipeline(X: real[n*P], Y: out real[n*P], n: size) on grid(t: P):
-    local x: real[n] = X[t*n ..+ n]
-    for u in 0..n:
-        local before: real = 0
-        if t > 0:
-            receive before from (t - 1)
-        x[u] += before
-        if t + 1 < P:
-            send x[u..u+1] to (t + 1)
-    output Y[t*n ..+ n] = x
-
-algorithm wavefront(X: int[a, b], Y: out int[a, b], a: size, b: size) on grid(i: a, j: b):
-    local x: int = 0
-    input x = X[i, j]
-    local up: int = 0
-    local left: int = 0
-    if i > 0:
-        receive up from (i - 1, j)
-    if j > 0:
-        receive left from (i, j - 1)
-    x += max(up, left)
-    if i + 1 < a:
-        send x to (i + 1, j)
-    if j + 1 < b:
-        send x to (i, j + 1)
-    output Y[i, j] = x
-
-algorithm by_cannon(A: real[n, n], B: real[n, n], C: out real[n, n], g: size) on grid(i: g, j: g):
-    where g divides n
-    let b = n/g
-    local x: real[b, b] = A[i*b ..+ b, j*b ..+ b]
-    local y: real[b, b] = B[i*b ..+ b, j*b ..+ b]
-    local z: real[b, b] = 0
-    shift x along j by -i
-    shift y along i by -j
-    for t in 0..g:
-        matmul_basic(x, y, z)
-        shift x along j by -1
-        shift y along i by -1
-    output C[i*b ..+ b, j*b ..+ b] = z
 
 algorithm total(x: inout local int[w], y: out local real[w, 2], e: index) on grid(t: P):
     for u in 0..w:
@@ -294,12 +235,8 @@ CASES = [
     Case("ring", lambda p: {"n": 900 * p} if p == 3 else None, {"compiled": None}),
     Case("doubled", lambda p: {"w": 3} if p == 3 else None, {"compiled": True}),
     Case("torus", grid),
-    Case("halo", lambda _: {"n": 4, "s": 5}),
     Case("registers"),
     Case("tree", grid),
-    Case("pipeline", lambda _: {"n": 7}),
-    Case("wavefront", grid),
-    Case("by_cannon", square),
     Case("total", lambda _: {"w": 3, "e": 3}),
     Case("crossed"),
     Case("nothing"),
@@ -353,20 +290,6 @@ def _outcome(module: Module, algorithm: s.Algorithm, data: dict[str, Any], optio
         return (str(problem),)
     outputs = {name: (array.dtype.str, array.tolist()) for name, array in run.outputs.items()}
     return outputs, run.counts, run.sizes, run.compiled
-
-
-def plus_a_half(a: float) -> float:
-    return a + 0.5
-
-
-def fails_on_one(a: float) -> float:
-    return 1.0 / (1.0 - a)
-
-
-def dies_on_one(a: float) -> float:
-    if a == 1.0:
-        os._exit(5)
-    return a
 
 
 if __name__ == "__main__":

@@ -268,17 +268,16 @@ STATEMENTS = (
 GUARDS = ("i != t", "i >= 2 and i != n - 2", "i != 1 or t > 0", "not (i == 3 or t == 1)", "i < 4 or i > 7", "t != 1")
 
 
-def time_tile_program_from_seed(seed: int) -> tuple[ArrayProgram, bool]:
-    """The program of a seed, and whether it has a guard: without one all of 1..n - 1 is swept where n >= 3, T >= 1."""
+def time_tile_program_from_seed(seed: int) -> ArrayProgram:
+    """The program of a seed."""
     source = random.Random(seed)
     body: Lines = [source.choice(STATEMENTS)]
-    guarded = source.random() < 0.5
-    if guarded:
+    if source.random() < 0.5:
         body = [f"if {source.choice(GUARDS)}:", *indented(body)]
     for line in reversed(source.choice(LOOPS)):
         body = [line, *(body if line.startswith("let") else indented(body))]
     text = "algorithm main(a: inout real[2, n], T: size, W: size, B: size):\n    where n >= 3, W >= 2, B >= 1, T >= 1\n"
-    return ArrayProgram(text + "\n".join(indented(body)) + "\n", {"a": ("2", "n")}, ("n", "T", "W", "B")), guarded
+    return ArrayProgram(text + "\n".join(indented(body)) + "\n", {"a": ("2", "n")}, ("n", "T", "W", "B"))
 
 
 # Generated loops in which remainders decide: where they begin, what is guarded, which places are accessed
@@ -287,7 +286,7 @@ def time_tile_program_from_seed(seed: int) -> tuple[ArrayProgram, bool]:
 HEAD = "algorithm main(w: real[n], x: inout real[n + 60, n + 70], z: inout real[n + 80]):"
 
 
-def remainder_program_from_seed(seed: int) -> str:
+def remainder_program_from_seed(seed: int) -> ArrayProgram:
     """The program of a seed; sizes from 1 on have runs."""
     source = random.Random(seed)
     lines, space, names = [HEAD, "    where n >= 1"], "    ", list[str]()
@@ -305,7 +304,7 @@ def remainder_program_from_seed(seed: int) -> str:
         lines.append(f"{space}{'    ' * guard}{_place(source, names)} += 1.0")
     if guard and source.random() < 0.3:
         lines += [f"{space}else:", f"{space}    {_place(source, names)} += 1.0"]
-    return "\n".join(lines) + "\n"
+    return ArrayProgram("\n".join(lines) + "\n", {}, ("n",))
 
 
 def _guard(source: random.Random, names: list[str]) -> str:

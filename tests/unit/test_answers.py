@@ -46,6 +46,7 @@ def test_comparisons_warn_of_times_beyond_the_peak(by: str) -> None:
     assert [WARNING.findall(each) for each in document["notes"]] == [expected][: len(expected)]
 
 
+@long
 def test_the_roofline_is_within_the_peak() -> None:
     for command in (["energy"], ["compare", "--by", "time"]):
         ran = cli(*command, BASIC, CO, "--machine", "gtx-580", *SIZES, "--model", "roofline")

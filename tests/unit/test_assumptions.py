@@ -14,7 +14,7 @@ import archline as al
 from archline.api.modules import loads
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
-from effort import drawn
+from effort import drawn, long
 
 PAIRS = """algorithm pairs(x: real[n], y: inout real[m]):
     ensures flops <= 4*m
@@ -90,6 +90,7 @@ def test_pages_and_documents_say_it(path: str) -> None:
     assert found["ensures"][0]["outcome"] == "holds"
 
 
+@long
 def test_an_assumption_with_several_conditions_is_one_sentence() -> None:
     page = cli("cost", "distributed.matmul::carma", "--metric", "flops").out
     assert "2 divides n where P >= 2 and max(m, p) <= n at each call, 2 divides p" in " ".join(page.split())

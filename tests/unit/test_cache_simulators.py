@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from archline.execution.cache import CacheResult, StackDistances, compact, lru, optimal, stack_distances
 from archline.execution.jit import interpreted
+from effort import long
 
 Mode = Callable[[], AbstractContextManager[None]]
 # The first example of a test may compile a kernel.
@@ -165,6 +166,7 @@ def test_inclusion_and_the_competitive_ratio(trace: list[tuple[int, bool]], capa
         assert best * larger >= (distances.misses(larger) - capacity) * (larger - capacity + 1)
 
 
+@long
 @both_modes
 @pytest.mark.parametrize(("span", "skew"), [(3000, 1.0), (3000, 3.0), (700, 1.5)])
 def test_long_traces_reach_every_level_of_the_structures(mode: Mode, span: int, skew: float) -> None:

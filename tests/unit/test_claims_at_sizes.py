@@ -33,7 +33,7 @@ algorithm half(x: real[n], y: inout real[n]):
 """
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some([*range(4)]))
 @pytest.mark.parametrize(("name", "metric"), [("ikj", "io"), ("half", "io"), ("half", "work"), ("ikj", "flops")])
 def test_a_claim_at_sizes_is_decided_by_the_values_there(name: str, metric: str, seed: int, tmp_path: Path) -> None:
     random = Random(seed)
@@ -183,7 +183,7 @@ def test_quotients_by_sizes_are_compared_as_numbers() -> None:
     assert [each.outcome for each in al.loads(text)["scale"].cost().ensures] == ["holds", "holds", "fails"]
 
 
-@pytest.mark.parametrize(("inner", "way"), some([*product(map("".join, permutations("ijq")), sorted(WHOLE))]))
+@pytest.mark.parametrize(("inner", "way"), some([*product(map("".join, permutations("ijq")), sorted(WHOLE))], 8))
 def test_a_block_stays_in_cache_however_whole_tiles_are_written(inner: str, way: str) -> None:
     """A block of each matrix has b*(ceil(b/L) + 1) lines at most; all three are fetched once for each of (n/b)^3."""
     least = {"Z >= 10*b^2, b >= L": True, "Z >= 3*b, b >= L": False}

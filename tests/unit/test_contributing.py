@@ -93,6 +93,7 @@ def test_a_model_is_one_file(copy: Path) -> None:
     assert re.search(r"^  time +20\.00 us", out, re.MULTILINE)
 
 
+@long
 def test_a_row_of_a_paper_is_data(copy: Path) -> None:
     """24.8 W over 2^34 words are 1.4435e-9 J a word and second; 2^(t/2) is 30 at t = 2*log2(30) = 9.81."""
     out = printed(copy, command("papers"))
@@ -102,6 +103,7 @@ def test_a_row_of_a_paper_is_data(copy: Path) -> None:
     assert "doubling every two years" in printed(copy, "papers desk --figure 1")
 
 
+@long
 def test_an_output_format_is_one_file(copy: Path) -> None:
     lines = printed(copy, command("check")).splitlines()
     assert lines[0].split("\t") == ["examples/distances.algo:3", "holds", "flops == 3*n^2*m"]

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.execution import arithmetic, runtime, slots
+from archline.execution import arithmetic, runtime
 from archline.execution.arithmetic import add_int, mul_int, pow_int, sub_int
-from archline.execution.memory import refuse
-from archline.execution.placement import place
-from archline.execution.slots import INT_LIMIT, SITE, VALUES
-from archline.execution.stops import StoppedError
-from archline.language.diagnostics import ArchlineError
+from archline.execution.slots import INT_LIMIT
 
 ROOT = 3037000499  # the integer part of sqrt(2^63)
 edges = [0, 1, 2, 3, ROOT - 1, ROOT, ROOT + 1, 2**62, 2**63 - 2, 2**63 - 1]
@@ -116,83 +110,4 @@ def test_roots_that_a_real_cannot_hold(root: int) -> None:
     assert [runtime.compiled_floor_sqrt(root * root + change) for change in (-1, 0, 1)] == [root - 1, root, root]
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=3), st.sampled_from(["", "colmajor", "zmorton"]),
-       st.integers(1, 5), st.integers(0, 3))  # fmt: skip
-def test_arrays_are_placed_on_lines_of_their_own(shape: list[int], layout: str, line: int, before: int) -> None:
-    placed = place(before * line, tuple(shape), layout, line)
-    addresses = placed.addresses()
-    assert addresses.shape == tuple(shape)
-    assert placed.elements == addresses.size == len(set(addresses.ravel().tolist()))
-    assert placed.words % line == 0
-    if addresses.size:
-        assert placed.base <= addresses.min() <= addresses.max() < placed.base + placed.words
-        assert addresses.ravel()[0] == placed.base
-    morton = layout == "zmorton" and len(shape) == 2
-    assert placed.form == ("zz" if morton else placed.form)
-    if not morton:
-        unit = 0 if layout == "colmajor" else len(shape) - 1
-        assert placed.form == "".join("1" if dimension == unit else "s" for dimension in range(len(shape)))
-        rows = np.moveaxis(addresses, unit, -1)
-        assert (rows[..., :1] % line == 0).all()
-        assert (np.diff(rows, axis=-1) == 1).all()
-        assert placed.atoms()[: 1 + len(shape)] == (placed.base, *shape)
-        assert len(placed.atoms()) == 2 * len(shape)
-    else:
-        assert placed.words == -(-runtime.enclosing_square(*shape) // line) * line
-        assert placed.atoms() == (placed.base, *shape, 0, 0, 1, 0, 0, 1)
-
-
-def test_what_needs_more_than_is_free_is_refused() -> None:
-    refuse(100, 100)
-    with pytest.raises(ArchlineError, match=r"needs about 2 kB of memory, and 1\.5 kB are free"):
-        refuse(2000, 1500)
-
-
-def stopped(work: Callable[[list[int]], Any]) -> tuple[int, ...]:
-    state = [0] * slots.FIRST_FREE
-    with pytest.raises(StoppedError):
-        work(state)
-    return (state[SITE], *state[VALUES : VALUES + 5], state[slots.CALL])
-
-
 # Every other word belongs to the array, which starts at word 1.
-def strided(entries: list[Any]) -> list[Any]:
-    return [-99, *(word for entry in entries for word in (entry, -99))]
-
-
-@pytest.mark.parametrize(
-    ("entries", "total", "gap"),
-    [([0], 0, 0), ([0, 0], 0, 0), ([0, 3], 3, 3), ([0, 2, 2, 7, 8], 8, 5), ([0, 4, 5], 5, 4)],
-)
-def test_offsets_have_a_total_and_a_longest_gap(entries: list[int], total: int, gap: int) -> None:
-    words = strided(entries)
-    assert runtime.offsets_total(words, [], 7, 1, len(entries), 2, None) == total
-    assert runtime.longest_gap(words, 1, len(entries), 2) == gap
-
-
-@pytest.mark.parametrize(
-    ("entries", "values"),
-    [
-        ([None], (0, 0)),
-        ([0, 1, None], (0, 2)),
-        ([1, 2], (1, 1)),
-        ([-1, 2], (1, -1)),
-        ([0, 5, 3], (2, 2, 5, 3)),
-        ([0, -1], (2, 1, 0, -1)),
-        ([], (3,)),
-    ],
-)
-def test_offsets_that_are_none(entries: list[Any], values: tuple[int, ...]) -> None:
-    words = strided(entries)
-    found = stopped(lambda state: runtime.offsets_total(words, state, 7, 1, len(entries), 2, None))
-    assert found[: 1 + len(values)] == (7, *values)
-
-
-def test_indices_have_a_bound() -> None:
-    for entries, bound in (([], 0), ([0], 1), ([3, 5, 0], 6), ([5, 4], 6)):
-        assert runtime.index_bound(strided(entries), [], 7, 1, len(entries), 2, None) == bound
-    for wrong, values in (([1, None], (0, 1)), ([0, 2, -3], (1, 2, -3)), ([-1], (1, 0, -1))):
-        found = stopped(
-            lambda state, wrong=wrong: runtime.index_bound(strided(wrong), state, 7, 1, len(wrong), 2, None)
-        )
-        assert found[: 1 + len(values)] == (7, *values)

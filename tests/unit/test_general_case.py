@@ -124,6 +124,7 @@ def test_sizes_that_follow_are_not_asked_for() -> None:
     assert problem.value.diagnostics[0].message == "no value is given for `m`, `p`, `P`"
 
 
+@long
 @pytest.mark.parametrize(
     ("target", "metric", "growth"),
     [

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.lp.highs import FIRST, FREE, MORE, POSITIVE, LinearProgram, Matrix, Priced, program
 from cli_support import ROOT
-from effort import drawn
+from effort import drawn, some
 
 SMALL = st.integers(-3, 3)
 
@@ -132,7 +132,7 @@ def checked(broken: str, module: str) -> list[dict[str, Any]]:
     return claims
 
 
-@pytest.mark.parametrize("text", FAILING)
+@pytest.mark.parametrize("text", some([*FAILING], 2))
 def test_a_solver_that_fails_is_the_reason(text: str) -> None:
     unknown = [each for each in checked(*FAILING[text]) if each["outcome"] == "unknown"]
     assert len(unknown) == 2

@@ -16,6 +16,7 @@ from archline.expr.text import Formula, phrase
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.latex import formula
 from cli_support import cli
+from effort import long, some
 from stdlib_targets import TRIED, report
 
 MACHINE = "xeon-e5-2650l-v3"
@@ -109,7 +110,7 @@ def test_results_show_themselves(kind: str) -> None:
     assert len(latex.splitlines()) <= 60
 
 
-@pytest.mark.parametrize("target", TRIED[::6])
+@pytest.mark.parametrize("target", some(TRIED[::6], 3))
 def test_pages_of_the_standard_library(target: str) -> None:
     cost = report(target)
     check_latex(cost._repr_latex_())
@@ -123,6 +124,7 @@ def test_text_of_a_program_stays_text() -> None:
     assert "<b>a & b</b> | 50% of $x_1$ {y} ~ `z` #" in "".join(check_html(html).itertext())
 
 
+@long
 def test_formats_of_the_command_show_the_page(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "f.algo"
     path.write_text(HOSTILE)

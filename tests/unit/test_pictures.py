@@ -182,6 +182,7 @@ def test_balance_is_that_of_table_1() -> None:
     assert len(pictures.balance("fermi-c2050").points) == 16
 
 
+@long
 def test_comparisons_draw_the_estimates() -> None:
     found = swept(BASIC, CO)
     shown = compared_view(found.result)

@@ -73,6 +73,7 @@ def test_claims_are_selected_and_strict(here: Path, arguments: list[str], said: 
     assert said in collected(here, *arguments)[1]
 
 
+@long
 def test_ignored_claims_are_skipped_and_the_configuration_is_read(here: Path) -> None:
     text = PROGRAM.replace("flops == n + 1", "flops == n + 1  # archline: ignore AL601")
     (here / "sums.algo").write_text(text, "utf-8")

@@ -183,7 +183,8 @@ def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
             ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, P is power of 8", "unknown or fails"),
             ("words == 3*(n^2/P^(2/3) - n^2/P) when n == m, m == p, P is power of 4", "unknown or fails"),
             ("work == 1 when n == m, m == p, P is power of 8", "unknown or fails"),
-        ]
+        ],
+        9,
     ),
 )
 def test_claims_on_carma(claim: str, outcome: str) -> None:

@@ -100,7 +100,7 @@ def test_text_in_latex_and_markdown_is_escaped() -> None:
     assert "a \\| b" in documents.markdown(full.document(view))
 
 
-@pytest.mark.parametrize("target", some(TRIED))
+@pytest.mark.parametrize("target", some(TRIED, 8))
 def test_every_report_of_the_standard_library(target: str) -> None:
     view = report(target).view()
     page = full.document(view)

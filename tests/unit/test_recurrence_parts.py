@@ -6,8 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from archline.algebra.evaluate.formulas import EXACT, WIDE, Arithmetic, NoValueError
 
+from archline.algebra.evaluate.formulas import EXACT, WIDE, Arithmetic, NoValueError
 from archline.algebra.reals import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.read import parse_recurrence

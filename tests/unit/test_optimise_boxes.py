@@ -3,18 +3,84 @@
 from __future__ import annotations
 
 import json
+import random
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import archline as al
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.boxes import Boxes
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import Poly
 from archline.energy.optimise import boxes, lattice
+from archline.expr.intervals import EvaluationError
 from cli_support import cli
 from effort import drawn, long
 
+X, Y = Poly.symbol("x"), Poly.symbol("y")
 CANNON = "distributed.matmul::cannon"
 MATMUL, NBODY, LU = "distributed.matmul::matmul_25d", "distributed.nbody::nbody_replicated", "distributed.lu::lu_25d"
+
+
+def drawn_expression(source: random.Random, depth: int) -> Poly:
+    if depth == 0:
+        return source.choice([X, Y, Poly.constant(source.randint(-5, 9))])
+    one, other = (drawn_expression(source, depth - 1) for _ in range(2))
+    match source.randrange(8):
+        case 0:
+            return one + other
+        case 1:
+            return one * other
+        case 2:
+            return one - other
+        case 3:
+            return a.positive_part(one)
+        case 4:
+            return a.floor_div(one, source.choice([X, Y, X * Y, Poly.constant(source.randint(1, 9))]))
+        case 5:
+            return a.ceil_log2(one)
+        case 6:
+            return one * source.choice([X, Y]) ** -source.randint(1, 2)
+        case _:
+            return a.isqrt_of(one)
+
+
+def test_no_point_of_a_box_is_outside_its_bounds() -> None:
+    source, seen, sharp = random.Random(3), 0, 0
+    while seen < drawn(2000, least=80):
+        value = drawn_expression(source, source.randint(1, 4))
+        if len(value.terms) > 40:
+            continue
+        lows = [source.choice([1, 2, 5, 30, 1000]) for _ in "xy"]
+        highs = [low + source.choice([0, 1, 3, 20]) for low in lows]
+        ends = [{name: np.array([float(end)]) for name, end in zip("xy", side, strict=True)} for side in (lows, highs)]
+        low, high = Boxes(ends[0], ends[1], ["x", "y"]).ends(lambda each, value=value: each.of(value))
+        values = []
+        for point in product(*(range(first, last + 1) for first, last in zip(lows, highs, strict=True))):
+            try:
+                values.append(evaluate(value, dict(zip("xy", point, strict=True))))
+            except EvaluationError:
+                continue
+        if not values:
+            continue
+        seen += 1
+        assert low[0] == -np.inf or Fraction(float(low[0])) <= min(values), (value, lows, highs)
+        assert high[0] == np.inf or Fraction(float(high[0])) >= max(values), (value, lows, highs)
+        sharp += bool(min(values) - abs(min(values)) / 10**6 <= low[0])
+    assert sharp > seen / 3
+
+
+def test_bounds_over_a_box_are_values_at_its_corners_where_an_expression_rises_and_falls() -> None:
+    value = X**2 * Y**-1 + X * 3 - Y
+    ends = {"x": np.array([10.0])}, {"x": np.array([20.0])}
+    low, _ = Boxes({**ends[0], "y": np.array([2.0])}, {**ends[1], "y": np.array([5.0])}, ["x", "y"]).ends(
+        lambda each: each.of(value)
+    )
+    assert low[0] == pytest.approx(100 / 5 + 30 - 5, rel=1e-12)
 
 
 INSTANCES: list[tuple[str, dict[str, Any]]] = [

@@ -304,3 +304,31 @@ def test_calls_that_a_sync_orders_have_a_cost(body: str) -> None:
     algorithm = al.loads(f"{SPAWNING}    {body}\n")["f"]
     assert algorithm.cost().work.upper is not None
     algorithm.run(n=4)
+
+
+def test_accesses_have_values_where_only_their_recurrence_is_known() -> None:
+    """Those of a recursion without a closed form agree with an execution."""
+    text = (
+        "algorithm f(n: size, r: out real[1]):\n    local a: real[1]\n    local b: real[1]\n    if n <= 2:\n        r[0] = 1\n"
+        "    else:\n        f(n - 1, a)\n        f(n - 2, b)\n        r[0] = a[0] + b[0]\n"
+    )
+    algorithm = al.loads(text)["f"]
+    for n in (1, 2, 9):
+        accesses = algorithm.cost()["accesses"].at(n=n)
+        executed = algorithm.run(n=n).counts.accesses
+        assert accesses == (executed, executed)
+
+
+def test_the_least_of_equal_growths_is_one_of_them() -> None:
+    text = (
+        "algorithm f(x: inout real[n], y: inout real[m]):\n    for i in 0..n step 2:\n        x[i] += 1.0\n"
+        "    for j in 0..m + n//2:\n        x[0] *= 2.0\n"
+    )
+    assert "min(n, n)" not in str(al.loads(text)["f"].cost().io.growth)
+
+
+def test_io_on_processors_assumes_a_schedule_and_declares_no_cost() -> None:
+    algorithm = al.loads("algorithm f(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1.0\n")["f"]
+    assert algorithm.cost().io_on(4).declared == ()
+    assert algorithm.cost().io_on("P").status == "bounded"
+    assert algorithm.cost().io_on(1).status == algorithm.cost().io.status

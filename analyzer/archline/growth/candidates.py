@@ -153,7 +153,10 @@ class _Reader:
         if not all(part.powers for part in parts):
             return ONE
         rank = _rank(self.order)
-        found = sorted((as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts), key=rank)
+        written = (as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
+        found = sorted(dict.fromkeys(written), key=rank)
+        if len(found) == 1:
+            return parts[0]
         return single(as_factor(b.call("min", *(each.expr for each in found))))
 
     def _logarithm(self, argument: Poly) -> Shape:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
+from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import Attained
@@ -110,7 +111,8 @@ class CostRow(Cost):
     @property
     def open(self) -> str | None:
         """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
-        return NO_THETA if self.exact and self.lower and "Theta" not in (self.growth or "") else None
+        shown = self.derived is not None and self.exact and self.lower
+        return NO_THETA if shown and "Theta" not in (self.growth or "") else None
 
     @property
     def attained(self) -> Attained | None:
@@ -240,8 +242,10 @@ def page_view(
     costs = derived.without_io if without_io else derived.costs
     verdicts, on_grid, known = derived.ensures, derived.on_grid, derived.communication
     view = cost_view(derived, costs, at, more)
+    scheduled = any(each.upper is not None and each.metric.startswith("io(") for each in more)
     return replace(
         view,
+        assumptions=(*view.assumptions, SCHEDULE) if scheduled else view.assumptions,
         contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_case, derived) if on_grid and at is None else view.case,

@@ -22,11 +22,11 @@ from archline.language.call_graph import local_arrays
 from archline.language.model import Module
 from archline.records import record, replace
 
-CONDITION = "every processor runs its part in serial order, with optimal replacement"
+ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
 
 
 def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
-    """The io of all processors together, beside `io` of one; `processors` is a number or the name of one."""
+    """The io of all processors together under ASSUMPTION; `processors` is a number or the name of one."""
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
@@ -47,9 +47,8 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
     return replace(
         io,
         metric=metric,
-        status="declared",
+        status=io.status if io.status == "declared" or processors == 1 else "bounded",
         upper=io.upper * count,
-        declared=(*io.declared, CONDITION),
         regimes=regimes,
         alternatives=alternatives,
         lowers=(),
@@ -77,9 +76,9 @@ def schedules(
     """
     if io.upper is None or any(local_arrays(module, algorithm)):
         return ()
-    count = b.name(processors) if isinstance(processors, str) else b.number(processors)
-    stolen = b.binary("*", b.quotient([count, b.name("Z")], [b.name("L")]), span)
-    lines = b.product([count, b.name("L"), span])
+    count = [] if processors == 1 else [b.name(processors) if isinstance(processors, str) else b.number(processors)]
+    stolen = b.quotient([*count, b.name("Z"), span], [b.name("L")])
+    lines = b.product([*count, b.name("L"), span])
     io_of_one = b.name("io")
     return (
         Schedule(

@@ -57,9 +57,12 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))
     tally, steps = statements.algorithm(algorithm)
     amount = tally.amount(METRIC)
-    if isinstance(amount, Unknown):
-        return Cost(METRIC, "unknown", None, None, amount.reason, amount.span or algorithm.span), steps
     both = updates > 1
+    if isinstance(amount, Unknown):
+        cost = cost_of(METRIC, amount, frozenset(), algorithm)
+        if both and component(module, algorithm):
+            cost = replace(cost, ends=statements.recursions.closed(algorithm, METRIC).ends)
+        return cost, steps
     cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)

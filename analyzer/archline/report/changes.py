@@ -15,7 +15,7 @@ from archline.language.diagnostics import counted
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import command
-from archline.report.documents import Code, pipes_row
+from archline.report.documents import CodeText, pipes_row
 from archline.report.findings import ERROR, CheckFinding, of_diagnostic
 from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
@@ -176,7 +176,7 @@ def as_markdown(found: VersionDifferences, width: int) -> str:
 
 
 def _shown(column: str, cell: str) -> str:
-    return Code(cell) if column in CODE else cell
+    return CodeText(cell) if column in CODE else cell
 
 
 def as_github(found: VersionDifferences, width: int) -> str:

@@ -14,7 +14,7 @@ from archline.report.layout import GAP, Columns, Inside, Part, wrap
 from archline.report.layout import page as text_page
 
 
-class Code(str):
+class CodeText(str):
     """A text that is no formula, which formats show as code."""
 
     __slots__ = ()
@@ -167,7 +167,7 @@ def _html_table(found: Table) -> str:
 
 def _html_phrase(found: str) -> str:
     pieces = pieces_of(found)
-    return "".join(f"<code>{escape(x)}</code>" if isinstance(x, Formula | Code) else escape(x) for x in pieces)
+    return "".join(f"<code>{escape(x)}</code>" if isinstance(x, Formula | CodeText) else escape(x) for x in pieces)
 
 
 def latex(found: Document) -> str:
@@ -226,7 +226,7 @@ def _marked(found: str) -> str:
     # In a table a bar ends a cell, in code too.
     pieces = pieces_of(found)
     bar = r"\|"
-    return "".join(f"`{x.replace('|', bar)}`" if isinstance(x, Formula | Code) else plain_text(x) for x in pieces)
+    return "".join(f"`{x.replace('|', bar)}`" if isinstance(x, Formula | CodeText) else plain_text(x) for x in pieces)
 
 
 def plain_text(text: str) -> str:

@@ -17,7 +17,7 @@ from archline.expr.text import Formula, behind, joined, phrase
 from archline.expr.tree import substituted
 from archline.growth.growths import reduced
 from archline.language import syntax as s
-from archline.report.documents import Code, Document, Item, Section, Table, text
+from archline.report.documents import CodeText, Document, Item, Section, Table, text
 from archline.report.energies import shown
 from archline.report.layout import Columns, page
 
@@ -214,7 +214,7 @@ def _giga(amount: Interval | None) -> str:
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
     where = (phrase("where ", _definitions(result)),) if result.converted else ()
-    yield (shown.energy_formula(model), Code(f"= {symbolic.coefficients}"), _time_formula(model), *where)
+    yield (shown.energy_formula(model), CodeText(f"= {symbolic.coefficients}"), _time_formula(model), *where)
     metrics = tuple(row for each in symbolic.metrics for row in _metric(each))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
     yield tuple(shown.of_forms(symbolic))

@@ -342,3 +342,36 @@ def test_metrics_are_shown_alone_and_an_assumption_once(tmp_path: Path) -> None:
     assert json.loads(cli("cost", str(file), "--metric", "flops", "--format", "json").out)[0]["costs"].keys() == {
         "flops"
     }
+
+
+def test_costs_take_the_facts_and_the_cache_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pyproject.toml").write_text('[tool.archline]\nwhere = "n >= 2"\ncache = "Z=64, L=4"\n', encoding="utf-8")
+    loop = "    for i in 0..n:\n        x[i] += 1.0\n"
+    Path("f.algo").write_text(f"algorithm f(x: inout real[n]):\n    ensures work >= 5\n{loop}", encoding="utf-8")
+    pages = [cli("cost", "f.algo", *more).out for more in ((), ("--at", "n=8"))]
+    assert all("assuming n >= 2" in page and "1 claim holds" in page for page in pages)
+    assert "Z = 64, L = 4 (16 lines)" in pages[1]
+    assert "are assumed" not in pages[1]
+    assert "1 claim fails" in cli("cost", "f.algo", "--isolated").out
+    assert "1 claim fails" in cli("cost", "f.algo", "--where", "n >= 1").out
+
+
+def test_hints_name_what_is_accepted_and_errors_what_is_given(tmp_path: Path) -> None:
+    ran = cli("run", "distributed.collectives::allreduce_ring", "--at", "w=12,P=4,q=3")
+    assert "values are given for" in ran.err
+    assert "`P`" in ran.err
+    text = "algorithm f(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1.0\n"
+    (tmp_path / "f.algo").write_text(text, encoding="utf-8")
+    one = f"{tmp_path / 'f.algo'}::f"
+    ran = cli("compare", one, one, "--machine", "jaketown", "--model", "linear", "--at", "n=12,P=4")
+    assert ran.refused("AL411")
+    assert "--procs" not in ran.err
+
+
+def test_open_comparisons_on_grids_name_no_cache() -> None:
+    both = "distributed.matmul::cannon", "distributed.matmul::summa"
+    page = cli("compare", *both, "--machine", "jaketown", "--at", "n=m=p=64,g=4,h=4,w=4").out
+    assert "open: the bounds overlap" in page
+    assert "another cache" not in page
+    assert page.count("where g >= 2") == 1

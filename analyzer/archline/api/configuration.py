@@ -26,14 +26,15 @@ CONFIGURATION = Rule(
         exclude = ["drafts", "*_old.algo"]   # left out of folders
         select = ["AL6"]                     # codes of findings, or how they start
         ignore = ["AL602"]
-        where = "n >= 2"                     # check, diff: facts about sizes, in the algorithms that have these
+        where = "n >= 2"                     # check, diff, cost: facts about sizes, in the algorithms that have these
         baseline = "costs.baseline"          # check
         sizes = ["n=1024, P=16"]             # diff: where costs are compared in numbers
         tolerance = "2%"                     # check, diff: how far a cost may rise
-        cache = "Z=32768, L=8"               # energy, compare, run
+        cache = "Z=32768, L=8"               # energy, compare, run, optimise, cost (with --at)
         machine = "xeon-e5-2650l-v3"         # energy, compare, scale
         model = "ice"                        # energy, compare
 
+    `--where` takes the place of `where`; `run`, `energy`, `compare` and `optimise` take facts from there alone.
     `--config FILE` takes another file, `--isolated` none.
     """,
 )

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
 from archline.costs import rules
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE, ON_GRID
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
+    from archline.api.algorithms import Algorithm
     from archline.api.costs import CostReport
     from archline.costs.sizes import Given, Point
     from archline.expr.tree import Span
 
 FORMATS = ("text", "json", "latex", "markdown")
+CONFIGURED = {"where": "project_facts", "cache": "project_cache"}
+"""Which options the project's configuration fills in, by its keys: none of these two is on the command line."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
+    parser.set_defaults(project_facts=None, project_cache=None)
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--at", "--where")
     shared.add(parser, "--cache", help="words of fast memory and of a line, for io at `--at`")
@@ -70,9 +74,7 @@ def execute(options: argparse.Namespace) -> str:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    from archline.api.algorithms import Algorithm
-
-    subjects = [each for target in options.targets for each in Algorithm.every(target, options.where)]
+    subjects = _subjects(options)
     reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:
@@ -82,8 +84,23 @@ def execute(options: argparse.Namespace) -> str:
         reports = _with_metric(reports, metric)
     given = _given(options)
     points = _points(options, reports, given)
-    assumed = given is not None and _without_cache(given)
+    assumed = given is not None and _without_cache(given) and options.project_cache is None
     return _rendered(options, reports, points, assumed)
+
+
+def _subjects(options: argparse.Namespace) -> list[Algorithm]:
+    """The algorithms of the targets, under the facts of `--where`, or else under those of the project that fit."""
+    from archline.api.algorithms import Algorithm
+    from archline.energy.subjects import own_facts
+
+    subjects = [each for target in options.targets for each in Algorithm.every(target, options.where)]
+    if options.where is not None or not options.project_facts:
+        return subjects
+    project = options.configuration
+    try:
+        return [each.assuming(own_facts(each, project.facts)) for each in subjects]
+    except ArchlineError as problem:
+        raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
 
 
 def _metrics(text: str) -> tuple[str, ...]:
@@ -148,23 +165,25 @@ def _points(options: argparse.Namespace, reports: list[CostReport], given: Given
     if isinstance(options.procs, int) and of_machine and given.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
     if len(reports) == 1:
-        return [_point(given, reports[0], options.procs)]
+        return [_point(given, reports[0], options)]
     check_known(given, [report.names for report in reports])
     return [
-        _point({name: each for name, each in given.items() if name in report.names.all}, report, options.procs)
+        _point({name: each for name, each in given.items() if name in report.names.all}, report, options)
         for report in reports
     ]
 
 
-def _point(given: Given, report: CostReport, procs: int | str | None) -> Point:
+def _point(given: Given, report: CostReport, options: argparse.Namespace) -> Point:
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
     if _without_cache(given) and not report.on_grid:
         from archline.energy.caches import DEFAULT_CACHE
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+        if options.project_cache is not None:
+            default = shared.read_words(options.project_cache)
         given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
-    return report.point_of_run(given, (*needed, "P") if procs == "P" else needed, "--at")
+    return report.point_of_run(given, (*needed, "P") if options.procs == "P" else needed, "--at")
 
 
 def _rendered(

@@ -139,10 +139,15 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for every name that none of several algorithms has."""
     known = list(dict.fromkeys(name for each in names for name in each.all))
-    needed = list(dict.fromkeys(name for each in names for name in each.needed))
+    needed = _accepted(given, (name for each in names for name in each.needed), known)
     problems = [_unknown(name, known, needed, span) for name, (_, span) in given.items() if name not in known]
     if problems:
         raise ArchlineError(problems)
+
+
+def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The names that need values, and those that have one, such as P of a grid."""
+    return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
 def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
@@ -170,7 +175,7 @@ def checked_point(
             int(given_value) if isinstance(given_value, Integral) and not isinstance(given_value, bool) else given_value
         )
         if name not in names.all:
-            problems.append(_unknown(name, names.all, names.needed, span))
+            problems.append(_unknown(name, names.all, _accepted(given, names.needed, names.all), span))
             continue
         finding = wrong_value(name, value, names, span)
         if finding is not None:

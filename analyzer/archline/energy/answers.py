@@ -139,8 +139,11 @@ def numeric(
     ):
         if chosen.on_grid:
             at = _without_processors(chosen, at, settings)
-        else:
+        elif model.processors in ("cores", "span"):
             settings = replace(settings, procs=_processors(at["P"][0]))
+        else:
+            message = f"P says nothing about `{chosen.name}`, a program of shared memory, in model `{model.name}`"
+            raise error(rules.OPTIONS_CLASH, message, hint="give P for algorithms on grids alone, or another model")
     on, machine = applied(chosen, machine, model, settings)
     model = on.model
     settings = settings.on(machine, model.levels)

@@ -107,7 +107,8 @@ def notes(found: CostComparison) -> Iterable[str]:
         yield f"stated error of the model: {found.model.error}"
         yield from beyond_peak(found)
     if any(each.verdict.verdict == OPEN for each in found.points):
-        yield "open: the bounds overlap; runs on stated data (--execute) or another cache may decide"
+        cached = " or another cache" if found.caches else ""
+        yield f"open: the bounds overlap; runs on stated data (--execute){cached} may decide"
 
 
 def beyond_peak(found: CostComparison) -> list[str]:
@@ -131,7 +132,9 @@ def growth_line(found: CostComparison, pair: Pair, relations: Mapping[str, Growt
 
 def _growth_title(found: CostComparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
-    more = [fact for fact in facts if fact not in found.assumptions and fact not in found.implied]
+    # The facts of the case are said once, in its note.
+    said = {*found.assumptions, *found.implied, *found.when}
+    more = [fact for fact in facts if fact not in said]
     return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.energy.models import models
 from archline.expr.tree import Source
 from archline.language.builder import INTRINSICS
 from archline.language.parser import parse
@@ -375,3 +376,10 @@ def test_open_comparisons_on_grids_name_no_cache() -> None:
     assert "open: the bounds overlap" in page
     assert "another cache" not in page
     assert page.count("where g >= 2") == 1
+
+
+@pytest.mark.parametrize("command", ["energy", "compare", "optimise"])
+def test_help_lists_the_models_there_are(command: str) -> None:
+    page = cli(command, "--help").out
+    known = [each.name for each in models()]
+    assert all(re.search(rf"\b{name}\b", page) for name in known)

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("target", metavar="TARGET", help="an algorithm, or formulas such as linear:F=n^3/P,...")
     shared.add(parser, *shared.MACHINES)
-    parser.add_argument("--model", metavar="MODEL", help=f"{shared.MODELS} (default: by the target)")
+    shared.add(parser, "--model", help=f"{shared.MODELS} (default: by the target)")
     parser.add_argument(
         "--minimise",
         choices=("energy", "time", "power", "energy_delay", "bytes"),

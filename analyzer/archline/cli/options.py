@@ -26,7 +26,26 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
     from archline.expr.tree import Source
 
-MODELS = "ice, roofline (+cap, +cache, +levels, +tdp), linear (+overlap) or balance"
+
+class _ModelName:
+    """Reads the name of a model; as text it lists all, which are loaded for help alone."""
+
+    def __call__(self, text: str) -> str:
+        return text
+
+    def __str__(self) -> str:
+        from archline.energy.models import models
+
+        names = [
+            f"{each.name} ({', '.join(f'+{option}' for option in each.options)})" if each.options else each.name
+            for each in models()
+        ]
+        return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+MODEL_NAME = _ModelName()
+MODELS = "%(type)s"
+"""The list of models, in the help of an option whose type is MODEL_NAME."""
 USUAL = "the first of roofline+levels, ice and roofline that the machine can feed"
 
 
@@ -115,7 +134,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {"metavar": "NAME=VALUE", "dest": "parameters", **_REPEATED},
     ),
     "--year": ("carry the machines' trends on to a year", {"type": natural, "metavar": "YEAR"}),
-    "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL"}),
+    "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL", "type": MODEL_NAME}),
     "--power": ("the energy at most, by the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
     "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
     "--where": (

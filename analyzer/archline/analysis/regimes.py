@@ -1,7 +1,7 @@
 """From one expression with conditions on sizes in it to bounds by regimes: one for each way that they turn out.
 
-Where an integer e is at least 1, max(0, e) - max(0, e - 1) is 1, and 0 elsewhere. What a recursive algorithm costs is
-written with such differences for those that call it.
+Where an integer e is at least 1, max(0, e) - max(0, e - 1) is 1, and 0 elsewhere. With such differences is written what
+branches cost that the sizes choose, and what a recursive algorithm costs those that call it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from archline.analysis.cache.chosen_regimes import chosen
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_claims import growth_text, shown_growth
 from archline.claims.growth_forms import is_at_least
@@ -107,10 +108,10 @@ class InSizes:
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.shown]
-        regimes = tuple((each.when, write(each.upper)) for each in shown)
+        regimes, few = (tuple((each.when, write(each.upper)) for each in some) for some in (shown, chosen(shown)))
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
         lower = self.derived.costs.tree(cost.lower)
         ends = lower, lower if cost.exact else self.derived.costs.tree(cost.upper)
-        return SymbolicMetric(metric, cost.status, bounds, regimes, growth, short=short, ends=ends)
+        return SymbolicMetric(metric, cost.status, bounds, regimes, few, growth, short=short, ends=ends)

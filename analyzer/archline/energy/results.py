@@ -49,13 +49,14 @@ class Ends:
 class SymbolicMetric:
     """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
 
-    `short` are the bounds as they are shown where they are long, `ends` are they as expressions.
+    `chosen` are the few regimes that a page shows, `short` the bounds where they are long, `ends` the bounds as trees.
     """
 
     name: str
     status: str
     bounds: Ends | None
     regimes: tuple[tuple[str, str], ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
     growth: str | None = None
     reason: str = ""
     short: Ends | None = None

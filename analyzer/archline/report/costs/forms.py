@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from math import inf, prod
+from math import prod
 from operator import itemgetter
 
-from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.analysis.cache.chosen_regimes import LINE, chosen, is_constant, point_of, value_at, words
 from archline.analysis.cost import ConditionalBound, Regime, Residency
 from archline.claims.optimality import Attained
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, behind, conjunction, joined, phrase
 from archline.growth.leading_terms import CACHE, grown
 from archline.growth.short_forms import cut, divisors, lead_of, short_form
@@ -50,12 +49,8 @@ def divisors_of(row: CostRow) -> frozenset[str]:
 
 SHORT = 30
 """Characters of a least Z that are shown in full."""
-REGIMES = CASES = 4
-ALIKE = 0.02
-"""Regimes whose cache size, or cache misses, differ by at most this share are shown as one."""
-LINE = 8
-LARGE, SMALL = (12000, 1512), (520, 40)
-"""Where regimes are compared: the first extent of arrays and how far others are apart, and sizes that no array has."""
+CASES = 4
+"""Up to so many cases of the sizes are all shown."""
 LENGTHS = (*range(1, 65), 2**20)
 """Lengths of lines at which numbers of lines that depend on them alone are looked at."""
 LITTLE = 20
@@ -81,38 +76,6 @@ def what_fits(regime: ConditionalBound) -> str:
     return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
 
 
-def is_constant(regime: ConditionalBound) -> bool:
-    """Whether so many lines are needed at all sizes."""
-    return all(need.names <= CACHE for need in regime.needs)
-
-
-def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
-    """Sizes at which regimes are compared: arrays are large, blocks smaller, no two alike."""
-    values = [value for each in regimes for value in (each.upper, *each.needs)]
-    extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
-    names = sorted({name for value in values for name in value.names} - CACHE)
-    scales = ((name, place, LARGE if name in extents else SMALL) for place, name in enumerate(names))
-    point = {name: first + apart * place for name, place, (first, apart) in scales}
-    return {**point, "L": LINE, "Z": 0}
-
-
-def words(regime: ConditionalBound, point: Mapping[str, int]) -> float:
-    """The words that it needs at sizes."""
-    return max(-_value(need, point) for need in regime.needs)
-
-
-def bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
-    """What it fetches at most there."""
-    return _value(regime.upper, point)
-
-
-def _value(value: Poly, point: Mapping[str, int]) -> float:
-    try:
-        return float(evaluate(value, point))
-    except (EvaluationError, OverflowError):
-        return inf
-
-
 def _counted(regime: ConditionalBound) -> str:
     """Numbers of lines, for lines of all lengths."""
     found = {int(words(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
@@ -125,7 +88,7 @@ def _together(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tu
     held: dict[str, list[tuple[float, Residency]]] = {}
     for each in regime.kept:
         if not each.held.names <= CACHE:
-            held.setdefault(each.array, []).append((_value(each.held, point), each))
+            held.setdefault(each.array, []).append((value_at(each.held, point), each))
     left = most = words(regime, point) / LINE
     largest = {array: max(own, key=itemgetter(0)) for array, own in held.items()}
     of_all = {array: sum(lines for lines, _ in own) for array, own in held.items()}
@@ -144,7 +107,7 @@ def _part(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str,
 
 def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Parts of an array that have a name, with their lines."""
-    extents = [_value(extent, point) for extent in kept.extents]
+    extents = [value_at(extent, point) for extent in kept.extents]
     row = -(-extents.pop(kept.along) // LINE)
     yield "{}", prod(extents) * row
     yield "half of {}", prod(extents) * row / 2
@@ -173,35 +136,11 @@ def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, flo
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     shown: set[str] = set()
-    for each in _chosen(row.alternatives):
+    for each in chosen(row.alternatives):
         form = short_form(each.upper, view.text)
         if form not in shown:
             shown.add(form)
             yield PageRow(what_fits(each), form, behind("Z >=", least_cache(view, row, each)))
-
-
-def _chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
-    """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
-
-    Of those that need about the same the last, of those that fetch about the same the first.
-    """
-    point = point_of(found)
-    shown: list[ConditionalBound] = []
-    for each in found:
-        if (
-            shown
-            and is_constant(shown[-1]) == is_constant(each)
-            and (is_constant(each) or words(each, point) <= (1 + ALIKE) * words(shown[-1], point))
-        ):
-            shown.pop()
-        if not shown or bound(each, point) < (1 - ALIKE) * bound(shown[-1], point):
-            shown.append(each)
-    values = [bound(each, point) for each in shown]
-    while len(shown) > REGIMES:
-        # The step from the one before that saves the least is left out.
-        least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
-        del shown[least], values[least]
-    return shown
 
 
 def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:

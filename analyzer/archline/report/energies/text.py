@@ -22,7 +22,6 @@ from archline.report.energies import shown
 from archline.report.layout import Columns, page
 
 BAR = 30
-REGIMES = 4
 LABELS = {
     "energy": "energy", "time": "time", "power": "power", "flops_per_joule": "flops per joule",
     "energy_delay": "energy-delay",
@@ -235,9 +234,5 @@ def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:
     yield metric.name, metric.status, behind(">=", bounds.lower), growth
     if not metric.regimes:
         yield "", "", behind("<=", bounds.upper), ""
-    for when, upper in _few(metric.regimes):
+    for when, upper in metric.chosen:
         yield "", "", behind("<=", upper), phrase("where ", when)
-
-
-def _few(regimes: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    return regimes if len(regimes) <= REGIMES else [*regimes[: REGIMES - 1], regimes[-1]]

@@ -5,6 +5,7 @@ Long forms are given by their leading terms, marked `~`; `archline cost --all` h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -30,6 +31,7 @@ OF_REPLACEMENT = {
     "bytes": "bytes: the fewest that any replacement fetches and writes back, in words of 8 B",
 }
 """Which replacement a metric is about."""
+_OF_QUOTIENT = re.compile(r"log2\([^()]*/")
 RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
 """The parallelism."""
 
@@ -51,6 +53,8 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     if any("~" in line.form + line.status for line in (*lines, *regimes)):
         with_lines = ("; of io, for ", Formula(b.least(("L",), 2)[0])) if io is not None and not view.on_grid else ()
         notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
+    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):
+        notes.append("in growths a logarithm is at least 1: log2(w) stands for log2(2 + w)")
     by_cache = Table(
         ("in the cache", "io at most", "where"), tuple(each.cells[:3] for each in regimes), headed=False, below=(2,)
     )

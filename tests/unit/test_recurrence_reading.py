@@ -278,7 +278,7 @@ def test_json() -> None:
     found = json.loads(ran.out)
     assert ran.code == 0
     assert set(found) == {
-        "version", "recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "outcome", "reason"
+        "version", "recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "assumptions", "outcome", "reason"
     }  # fmt: skip
     assert (found["version"], found["recurrence"], found["outcome"]) == (1, STRASSEN, "solved")
     assert (found["growth"], found["domain"], found["reason"]) == ("n^log2(7)", "n = 2^k", None)

@@ -173,7 +173,7 @@ def test_the_command_shows_a_row(tmp_path: Path) -> None:
     shown = cli("cost", target, "--all", "--procs", "P").out
     assert re.search(r"time\(P\) +bounded +>=", shown)
     # Lemma 2.1 of the ICE paper, and the condition under which it holds.
-    assert re.search(r"io\(P\) +declared +>= +ceil\(n/L\)", shown)
+    assert re.search(r"io\(P\) +bounded +>= +ceil\(n/L\)", shown)
     assert "every processor runs its part in serial order" in shown
     assert "time" not in cli("cost", target).out
     found = json.loads(cli("cost", target, "--procs", "4", "--at", "n=8", "--format", "json").out)

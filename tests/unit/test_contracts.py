@@ -276,6 +276,7 @@ SPAWNING = (
     "algorithm g(x: real[n], r: inout real[k]):\n    r[0] += x[0]\n\nalgorithm f(x: real[n], y: inout real[n]):\n"
 )
 NOT_ORDERED = {
+    "a block with a register, which has no sync": "if n > 0:\n        local t: real = 1.0\n        spawn g(x, y)\n    g(x, y)\n    sync",
     "a spawn and a call": "spawn g(x, y)\n    g(x, y)\n    sync",
     "two spawns": "spawn g(x, y)\n    spawn g(x, y)\n    sync",
     "a read of what is written": "spawn g(x, y)\n    let v = y[0..1]\n    spawn g(v, y[0..1])\n    sync",

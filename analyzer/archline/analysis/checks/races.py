@@ -336,7 +336,7 @@ class _Spawning(Runs):
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: Locals) -> None:
         super().follow_block(body, block)
-        if any(isinstance(each, s.Local) for each in body):
+        if any(each.array is not None for each in body):
             # A block with a local array ends with a `sync`.
             self._unordered[-1].clear()
 

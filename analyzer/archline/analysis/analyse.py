@@ -144,10 +144,13 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     if component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
-    else:
-        metrics = {metric: with_regimes(cost, scope.facts, signature.size_names) for metric, cost in metrics.items()}
-        kinds = {kind: with_regimes(cost, scope.facts, signature.size_names) for kind, cost in kinds.items()}
     costs = related(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
+    if not component(module, algorithm):
+        metrics, kinds = (
+            {name: with_regimes(cost, scope.facts, signature.size_names) for name, cost in found.items()}
+            for found in (costs.metrics, costs.flops_by_kind)
+        )
+        costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
     _assert_invariants(costs, module, algorithm, scope)
     return costs
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -290,6 +291,20 @@ def _outcome(module: Module, algorithm: s.Algorithm, data: dict[str, Any], optio
         return (str(problem),)
     outputs = {name: (array.dtype.str, array.tolist()) for name, array in run.outputs.items()}
     return outputs, run.counts, run.sizes, run.compiled
+
+
+def plus_a_half(a: float) -> float:
+    return a + 0.5
+
+
+def fails_on_one(a: float) -> float:
+    return 1.0 / (1.0 - a)
+
+
+def dies_on_one(a: float) -> float:
+    if a == 1.0:
+        os._exit(5)
+    return a
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def printed(view: CostView) -> Iterator[str]:
     """Each bound and each growth of a page, with its condition as `when`."""
     for row in view.rows:
         for claim, conditions in _of_row(view, row):
-            when = ", ".join((*filter(None, conditions), *view.case_when))
+            when = ", ".join(filter(None, (*conditions, view.case_when)))
             yield f"ensures {row.metric} {claim}" + (f" when {when}" if when else "")
 
 

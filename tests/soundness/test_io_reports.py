@@ -224,7 +224,7 @@ def test_simulated_processors_beside_the_bounds(schedule: StaticSchedule | WorkS
 
 def test_schedules_are_told_with_the_span_and_their_source() -> None:
     text = " ".join(cli("cost", PARALLEL, "--procs", "P").out.split())
-    assert "work stealing: O(io + P*Z/L*(m + log2(n) + log2(p))) expected" in text
+    assert "work stealing: O(io + P*Z*(m + log2(n) + log2(p))/L) expected" in text
     assert "Acar, Blelloch, Blumofe" in text
     known = json.loads(cli("cost", PARALLEL, "--procs", "4", "--format", "json").out)["schedules"]
     assert [each["schedule"] for each in known] == ["work stealing", "depth first"]

@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+import archline as al
+from archline.language.diagnostics import ArchlineError
+from archline.records import replace
+from archline.report.checks.sarif import render
+from archline.report.findings import CheckReport
 from cli_support import Result, cli
 
 PROGRAM = """algorithm scale(x: inout real[n]):{header}
@@ -175,9 +180,10 @@ def sarif(*arguments: str) -> list[dict[str, Any]]:
     return results
 
 
-def fingerprints(*arguments: str) -> dict[str, str]:
+def fingerprints(*arguments: str, version: int = 2) -> dict[str, str]:
     """The fingerprint of each finding, by its message."""
-    return {each["message"]["text"]: each["partialFingerprints"]["archlineFinding/v1"] for each in sarif(*arguments)}
+    name = f"archlineFinding/v{version}"
+    return {each["message"]["text"]: each["partialFingerprints"][name] for each in sarif(*arguments)}
 
 
 def test_fingerprints_survive_lines_above_and_spaces_and_the_current_folder(
@@ -197,10 +203,26 @@ def test_fingerprints_survive_lines_above_and_spaces_and_the_current_folder(
 def test_equal_claims_have_fingerprints_of_their_own_and_others_differ(here: Path) -> None:
     path = write(here / "p.algo")
     path.write_text(path.read_text("utf-8").replace("    ensures work == n\n", "    ensures work == n\n" * 2), "utf-8")
-    marks = [each["partialFingerprints"]["archlineFinding/v1"] for each in sarif("p.algo")]
+    marks = [each["partialFingerprints"]["archlineFinding/v2"] for each in sarif("p.algo")]
     assert len(set(marks)) == len(marks) == 3
     write(here / "q.algo")
     assert not set(fingerprints("q.algo").values()) & set(marks)
+
+
+def test_fingerprints_of_errors_survive_lines_above_and_another_message(here: Path) -> None:
+    path = here / "broken.algo"
+    path.write_text("algorithm f(x: inout real[2]):\n    for i in 0..2:\n        x[i] += y\n", "utf-8")
+    before = fingerprints("broken.algo")
+    path.write_text("# Moved.\n\n" + path.read_text("utf-8").replace("x[i] += y", "x[i]  +=  y"), "utf-8")
+    assert fingerprints("broken.algo") == before
+    with pytest.raises(ArchlineError) as raised:
+        al.load(path)
+    marks = set()
+    for message in ("one wording", "another wording"):
+        problems = tuple(replace(problem, message=message) for problem in raised.value.diagnostics)
+        (result,) = json.loads(render(CheckReport((), problems, root=here), 80))["runs"][0]["results"]
+        marks.add(result["partialFingerprints"]["archlineFinding/v2"])
+    assert marks == set(before.values())
 
 
 def test_ignored_findings_are_left_out_of_sarif(here: Path) -> None:

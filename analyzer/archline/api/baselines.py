@@ -68,7 +68,7 @@ def compared_with(
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
         message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
         changes.append(
-            finding(rules.UNNEEDED.code, message, SourcePlace(file, before[key].line), key.partition("::")[2])
+            finding(rules.UNNEEDED.code, message, SourcePlace(file, before[key].line), key.partition("::")[2], key=key)
         )
     if misread := [each for each in compared.problems if each.rule == NO_BASELINE]:
         raise ArchlineError(misread)
@@ -88,7 +88,7 @@ def _change(found: CostChange) -> CheckFinding:
     _, metric, said, old, new, more = cells(found)
     message = "; ".join(filter(None, (f"{metric} {said}" + f": {old} -> {new}" * bool(old or new), more)))
     place = SourcePlace(relative(found.file), found.line)
-    grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2])
+    grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2], key=metric)
     return replace(grew, level=WARNING, title="a bound rose") if found.verdict == ROSE else grew
 
 

@@ -190,7 +190,14 @@ def _finding(change: CostChange) -> CheckFinding:
     algorithm, metric, said, old, new, more = cells(change)
     message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
     rule = change.rule
-    return CheckFinding(rule.code, ERROR, rule.title, message, SourcePlace(relative(change.file), change.line))
+    return CheckFinding(
+        rule.code,
+        ERROR,
+        rule.title,
+        message,
+        SourcePlace(relative(change.file), change.line),
+        key=f"{algorithm} {metric}",
+    )
 
 
 def as_json(found: VersionDifferences, width: int) -> str:

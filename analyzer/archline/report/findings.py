@@ -41,7 +41,9 @@ OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 class CheckFinding:
     """What a check found. The place may be a path alone, or none; `algorithm` is empty for what is not in one.
 
-    `claim` is what fails or is not decided. Errors fail the check, warnings do where it is strict, notes never.
+    `claim` is what fails or is not decided. Findings without a claim have a `key` that distinguishes them from others
+    of their code and algorithm and does not depend on the wording of the message. Errors fail the check, warnings do
+    where it is strict, notes never.
     """
 
     code: str
@@ -51,6 +53,7 @@ class CheckFinding:
     place: SourcePlace
     algorithm: str = ""
     claim: str = ""
+    key: str = ""
 
     @property
     def path(self) -> str:
@@ -68,23 +71,25 @@ class CheckFinding:
         return self.code, self.path, self.algorithm, self.claim
 
 
-def finding(code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "") -> CheckFinding:
+def finding(
+    code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
+) -> CheckFinding:
     """A finding that can be selected and ignored."""
     level, rule = RULES[code]
     return CheckFinding(
-        code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim
+        code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim, key
     )
 
 
 def of_diagnostic(problem: Diagnostic) -> CheckFinding:
     """What is wrong with a program as a finding."""
     message = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
-    place = (
-        SourcePlace(relative(problem.path or ""), problem.line or 0)
-        if problem.span is None
-        else SourcePlace.of(problem.span)
-    )
-    return CheckFinding(problem.rule.code, ERROR, problem.rule.title, message, place)
+    if (span := problem.span) is None:
+        place, key = SourcePlace(relative(problem.path or ""), problem.line or 0), ""
+    else:
+        place = SourcePlace.of(span)
+        key = " ".join("".join(span.source.lines[span.line - 1 : span.line]).split())
+    return CheckFinding(problem.rule.code, ERROR, problem.rule.title, message, place, key=key)
 
 
 @record
@@ -164,7 +169,9 @@ class CheckReport:
             for name, stop in ((each.name, each.stop) for each in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"
-                    found.append(CheckFinding(stop.code, NOTE, stop.title, message, stop.place, name, stop.text))
+                    found.append(
+                        CheckFinding(stop.code, NOTE, stop.title, message, stop.place, name, stop.text, stop.code)
+                    )
         return (*found, *self.changes)
 
     def _unneeded(self) -> Iterator[CheckFinding]:
@@ -173,14 +180,15 @@ class CheckReport:
             for comment in view.suppressions:
                 if reason := self._reason(view, comment):
                     place = SourcePlace(view.path, comment.line, comment.column, comment.line, comment.column + 1)
-                    yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm)
+                    yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes))
         names, found = {each.path for each in self.targets}, {each.about for each in self._made}
         for entry in self.accepted:
             if entry.path in names and entry.about not in found:
                 message = (
                     f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
                 )
-                yield finding(rules.UNNEEDED.code, message, SourcePlace(entry.baseline, entry.line), entry.algorithm)
+                place = SourcePlace(entry.baseline, entry.line)
+                yield finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
 
     def _reason(self, view: CheckView, comment: Suppression) -> str:
         """Why nothing needs a comment, and what to do about it; empty where something does."""

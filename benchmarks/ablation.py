@@ -27,9 +27,9 @@ from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.residency import single
 from archline.analysis.cache.upper import allocation as clusters
-from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.evaluate import ByClass, ByRow
-from archline.analysis.cache.upper.split_outer import Phases
+from archline.analysis.cache.upper.allocation import AllocationPlanner
+from archline.analysis.cache.upper.evaluate import RetainClasses, RetainRows
+from archline.analysis.cache.upper.split_outer import SplitLoopBound
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
@@ -62,9 +62,9 @@ def _unparted(_phases: object, _point: object, _least: int, most: int) -> int:
     return most
 
 
-BY_CLASS: Patch = (ByClass, "ceiling", _zero)
-BY_ROW: Patch = (ByRow, "ceiling", _zero)
-PHASES: Patch = (Phases, "at", _unparted)
+BY_CLASS: Patch = (RetainClasses, "ceiling", _zero)
+BY_ROW: Patch = (RetainRows, "ceiling", _zero)
+PHASES: Patch = (SplitLoopBound, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "everything", _none),),
     "one_line: the line of the last access": ((single, "one_line", _nothing),),
@@ -74,7 +74,7 @@ MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "continued: from one loop to the next": ((clusters, "continued", _none),),
     "turns: loops that read rows in turn": ((clusters, "interleaved", _none), (clusters, "by_turns", _none)),
     "beside, up_to: elements next to a row": ((clusters, "beside", _none), (clusters, "up_to", _none)),
-    "narrow: plans for a few lines": ((Planner, "_narrow", _nothing),),
+    "narrow: plans for a few lines": ((AllocationPlanner, "_narrow", _nothing),),
     "phases: an outer loop in two parts": (PHASES,),
     "pins: spare lines hold part of a window": ((clusters, "pins", _nothing),),
     "by class: spare lines for classes of lines": (BY_CLASS,),

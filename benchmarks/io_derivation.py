@@ -20,11 +20,11 @@ from pathlib import Path
 from common import ROOT, machine, parsed
 
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.samples import samples
+from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language.call_graph import recurses
 from archline.language.loader import load_path
 
@@ -46,7 +46,7 @@ def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:
     for _ in range(repeat):
         module = load_path(path)
         algorithm = module.algorithms[name]
-        *_, point = {"L": 1}, *samples(algorithm, declared(module, algorithm))
+        *_, point = {"L": 1}, *sample_sizes(algorithm, declared_scope(module, algorithm))
         start = time.process_time()
         cost = io_cost(module, algorithm)
         derived.append(time.process_time() - start)

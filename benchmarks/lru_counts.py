@@ -16,7 +16,7 @@ from common import parsed
 from derivation import library
 
 import archline as al
-from archline.analysis.cache.lru.client import Uncounted, lru_counts
+from archline.analysis.cache.lru.client import LruUnavailable, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts
 
 
@@ -40,7 +40,7 @@ def kernels(line: int, limit: float, only: str) -> None:
         start = time.perf_counter()
         found = lru_counts(each.module, each.node, {"L": line}, limit)
         spent = time.perf_counter() - start
-        if not isinstance(found, Uncounted):
+        if not isinstance(found, LruUnavailable):
             rows = len(found.settled) + len(found.ranged)
             print(f"  {target:45} {spent:6.2f} s, {rows} distances, {len(found.open)} not affine")
         elif spent > 1:

@@ -16,7 +16,7 @@ from common import machine, parsed, times
 
 from archline.analysis.analyse import derive, forget
 from archline.api.algorithms import Algorithm, algorithm
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.cli.main import collect_seldom
 from archline.language.call_graph import component
 from archline.language.loader import load_target, stdlib_modules
@@ -44,7 +44,7 @@ def library() -> list[str]:
 def whole(subject: Algorithm) -> Any:
     """Flops, work and span derived anew, and the verdicts on what is ensured of them."""
     forget()
-    return decide(subject.module, subject.node, derive(subject.module, subject.node))
+    return decide_claims(subject.module, subject.node, derive(subject.module, subject.node))
 
 
 def derivations(targets: list[str], repeat: int) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
-from archline.claims.decide import decide
-from archline.claims.growth_of_cost import growth
+from archline.claims.decide import decide_claims
+from archline.claims.growth_of_cost import growth_of_cost
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.expr.text import conjunction
@@ -130,7 +130,7 @@ def test_remainders_by_several_numbers_are_counted_by_classes() -> None:
     # Classes of i modulo 6, below n and below m/2: a sum of counts, without products of them.
     assert flops is not None
     assert all(sum(power for _, power in each) <= 1 for each in flops.terms)
-    assert str(growth(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
+    assert str(growth_of_cost(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
     for n, m in product((1, 2, 7, 12, 29), (1, 3, 8, 20, 90)):
         run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
         assert_agreement(costs, run, CHAIN)
@@ -157,7 +157,7 @@ def test_growth_is_that_of_each_case() -> None:
         ("otherwise", "n"),
     ]
     found = [(str(each.text).partition(" where")[0], conjunction(each.where)) for each in
-             growth(module, algorithm, costs, flops).orders]  # fmt: skip
+             growth_of_cost(module, algorithm, costs, flops).orders]  # fmt: skip
     assert found == [("Theta(n^2)", "n > 2*m"), ("Theta(n*m)", "m < n and n <= 2*m"), ("Theta(n)", "m >= n")]
 
 
@@ -178,7 +178,7 @@ def test_growth_is_that_of_each_case() -> None:
 def test_claims_on_cases(claim: str, outcome: str) -> None:
     module = load_text(pasted(THREE, 2, [f"ensures {claim}"]))
     algorithm = module.algorithms["f"]
-    assert [each.outcome for each in decide(module, algorithm, derive(module, algorithm))] == [outcome]
+    assert [each.outcome for each in decide_claims(module, algorithm, derive(module, algorithm))] == [outcome]
 
 
 def test_what_is_printed_of_cases_is_proved(tmp_path) -> None:

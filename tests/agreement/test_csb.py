@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.execution.data import bind_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.run import execute
@@ -146,7 +146,7 @@ BLOCK = "sparse.csb::csb_block"
 
 @pytest.mark.parametrize("target", [target for target in RECURSIVE if target.startswith("sparse.csb::")])
 def test_all_that_is_ensured_holds(target: str) -> None:
-    verdicts = decide(*load(target), derived(target))
+    verdicts = decide_claims(*load(target), derived(target))
     assert verdicts
     assert {each.outcome for each in verdicts} == {"holds"}
 

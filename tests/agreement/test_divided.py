@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.data_dependent.analyse import Divisions
+from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cost import ends_at
 from archline.execution.cache import optimal
@@ -23,7 +23,7 @@ from stdlib_recursive_cases import RECURSIVE
 # Bounds
 def bound(target: str, **point: int) -> int:
     """At sizes, Z and L, of an algorithm of the library."""
-    return Divisions(*load_target(target)).at(point)
+    return DataDivisionBounds(*load_target(target)).at(point)
 
 
 @settings(max_examples=drawn(20))
@@ -86,7 +86,7 @@ WALKED, APART = 80 + 14, 80 * 8
 )
 def test_loops_share_the_lines_that_they_walk_along(body: str, words: int) -> None:
     module = load_text(f"{ADD}{GIVEN}" + "".join(f"    {line}\n" for line in body.split("\n")))
-    divisions = Divisions(module, module.algorithms["main"])
+    divisions = DataDivisionBounds(module, module.algorithms["main"])
     assert divisions.at({"n": 80, "Z": 48, "L": 8}) == words // 8
 
 
@@ -107,7 +107,7 @@ def test_segments_are_walked_along_on_and_on(loops: tuple[str, ...], lines: int,
     heads = [f"for {each}:" for each in (*loops, "k in o[i]..o[i + 1]")]
     body = [f"{'    ' * depth}{line}" for depth, line in enumerate([*heads, "y[i] += v[k]*x[c[k]]"], 1)]
     module = load_text(f"algorithm main({given}):\n" + "\n".join(body) + "\n")
-    divisions = Divisions(module, module.algorithms["main"])
+    divisions = DataDivisionBounds(module, module.algorithms["main"])
     assert divisions.at({"n": 80, "nz": 400, "Z": lines * 8, "L": 8}) == words // 8
 
 
@@ -156,7 +156,7 @@ def test_growth_with_the_cache() -> None:
 def test_what_is_not_of_this_kind_is_refused(text: str) -> None:
     module = load_text(text)
     with pytest.raises(UndividedError):
-        Divisions(module, module.algorithms["main"]).at({"n": 100, "Z": 10, "L": 1})
+        DataDivisionBounds(module, module.algorithms["main"]).at({"n": 100, "Z": 10, "L": 1})
 
 
 def test_calls_that_are_too_deep_are_refused_and_count_their_accesses() -> None:
@@ -166,11 +166,11 @@ def test_calls_that_are_too_deep_are_refused_and_count_their_accesses() -> None:
         "        main(x[0..p], d - 1)\n        main(x[p..n], d - 1)\n"
     )
     algorithm = module.algorithms["main"]
-    assert Divisions(module, algorithm).at({"n": 1000, "d": 10, "Z": 64, "L": 4}) < 1023
+    assert DataDivisionBounds(module, algorithm).at({"n": 1000, "d": 10, "Z": 64, "L": 4}) < 1023
     with pytest.raises(UndividedError):
-        Divisions(module, algorithm).at({"n": 1000, "d": 10**6, "Z": 64, "L": 4})
+        DataDivisionBounds(module, algorithm).at({"n": 1000, "d": 10**6, "Z": 64, "L": 4})
     with pytest.raises(UndividedError):
-        Divisions(module, algorithm).at({"n": 1000, "Z": 64, "L": 4})
+        DataDivisionBounds(module, algorithm).at({"n": 1000, "Z": 64, "L": 4})
     assert ends_at(io_cost(module, algorithm), {"n": 1000, "d": 10, "Z": 1, "L": 1})[1] <= 1023
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import archline as al
-from archline.ir.recursive import inherited
+from archline.ir.recursive import inherited_facts
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
@@ -32,7 +32,7 @@ HELD = {
 
 @pytest.mark.parametrize(("target", "text"), [(target, text) for target, each in HELD.items() for text in each])
 def test_what_calls_inherit(target: str, text: str) -> None:
-    found = inherited(*load(target), parse_facts(text))
+    found = inherited_facts(*load(target), parse_facts(text))
     assert (len(found) == len(parse_facts(text))) == HELD[target][text], [format_fact(each) for each in found]
 
 
@@ -54,10 +54,10 @@ def test_costs_under_facts_are_those_of_a_run(target: str, fact: str) -> None:
 
 def test_a_fact_of_the_outermost_call_is_checked_there_alone() -> None:
     from archline.api.running import run_at
-    from archline.costs.sizes import unplaced
+    from archline.costs.sizes import from_python
 
     narrowed = al.algorithm("sort.mergesort::mergesort").assuming("n >= 20")
-    assert run_at(narrowed, unplaced({"n": 20}), al.Cache(Z=64, L=4)).counts.io
+    assert run_at(narrowed, from_python({"n": 20}), al.Cache(Z=64, L=4)).counts.io
     with pytest.raises(ArchlineError, match="n >= 20"):
         narrowed.run(a=[2.0, 1.0])
 

@@ -9,7 +9,7 @@ from math import prod
 import pytest
 
 from archline.analysis.analyse import derive
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.execution.cache import optimal
 from io_points import capacities, io_of, kernel
 from stdlib_cases import CASES, load
@@ -51,7 +51,7 @@ def test_io(name: str) -> None:
     """What is ensured holds, and no run leaves the bounds."""
     module, algorithm = load(name)
     io, costs = io_of(module, algorithm), derive(module, algorithm)
-    verdicts = decide(module, algorithm, replace(costs, metrics={**costs.metrics, "io": io}))
+    verdicts = decide_claims(module, algorithm, replace(costs, metrics={**costs.metrics, "io": io}))
     assert any(each.ensures.metric == "io" for each in verdicts)
     assert {each.outcome for each in verdicts} == {"holds"}
     source, subject = random.Random(name), kernel(name, CASES[name])

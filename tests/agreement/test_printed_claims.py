@@ -65,11 +65,11 @@ algorithm product(n: size, b: size, t: inout real[1]):
 
 def test_formulas_that_pages_use():
     from archline.analysis.analyse import derive
-    from archline.claims.decide import decide
+    from archline.claims.decide import decide_claims
 
     module = load_text(FORMULAS)
     algorithm = module.algorithms["product"]
-    assert [each.outcome for each in decide(module, algorithm, derive(module, algorithm))] == ["holds"] * 3
+    assert [each.outcome for each in decide_claims(module, algorithm, derive(module, algorithm))] == ["holds"] * 3
 
 
 # Loops and recursions that do nothing at the least sizes, where logarithms and ranges are 0

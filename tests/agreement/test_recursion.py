@@ -15,8 +15,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.analysis.metrics.relations import time_on
-from archline.claims.decide import decide
-from archline.claims.growth_of_cost import growth
+from archline.claims.decide import decide_claims
+from archline.claims.growth_of_cost import growth_of_cost
 from archline.execution.run import execute
 from archline.expr.values import evaluate_static
 from archline.language.loader import load_text
@@ -62,7 +62,7 @@ def test_claims_are_decided(name: str) -> None:
     """Of quadrants S(n, m) = 3*S(n/2, m/2) until one size is narrow, and n*m from there on: (m/n)*3^log2(n) for n <= m."""
     program = PROGRAMS[name]
     module, costs = derived(program.text, program.name)
-    verdicts = decide(module, module.algorithms[program.name], costs)
+    verdicts = decide_claims(module, module.algorithms[program.name], costs)
     for verdict, wanted in zip(verdicts, program.claims.split(), strict=True):
         assert (verdict.outcome == wanted.removeprefix("!")) != wanted.startswith("!"), verdict.reason
 
@@ -71,7 +71,7 @@ def test_claims_are_decided(name: str) -> None:
 def test_other_growth_is_refuted(claim: str) -> None:
     """log2(3) - 1 is 0.58496..., between 1/2 and 3/5."""
     module = load_text(QUADRANTS.format(most=4, growth=claim))
-    *_, span = decide(module, module.algorithms["main"], derived(PROGRAMS["quadrants of 4"].text)[1])
+    *_, span = decide_claims(module, module.algorithms["main"], derived(PROGRAMS["quadrants of 4"].text)[1])
     assert span.outcome == "fails", span.reason
 
 
@@ -166,7 +166,7 @@ def test_loops_of_a_few_iterations_more_or_less_than_a_power(seed: int) -> None:
     text = "algorithm main(x: inout real[n]):\n    where n is power of 2\n    ensures span is O(log2(n)^2)\n"
     text += f"    ensures span is O(log2(n))\n    if n > {source.choice((4, 8, 11))}:\n        {body}\n"
     module, costs = derived(text)
-    right, wrong = decide(module, module.algorithms["main"], costs)
+    right, wrong = decide_claims(module, module.algorithms["main"], costs)
     assert right.outcome == "holds", body
     assert wrong.outcome != "holds", body
     for k in range(9):
@@ -273,11 +273,11 @@ algorithm whole(x: inout real[n]):
 
 def test_claims_on_the_length_are_decided() -> None:
     module, costs = derived(SUMS)
-    holds, fails = decide(module, module.algorithms["main"], costs)
+    holds, fails = decide_claims(module, module.algorithms["main"], costs)
     assert (holds.outcome, fails.outcome) == ("holds", "fails")
     assert "(hi - lo) = 65536" in fails.reason
     module, costs = derived(SUMS, "whole")
-    assert [each.outcome for each in decide(module, module.algorithms["whole"], costs)] == ["holds"]
+    assert [each.outcome for each in decide_claims(module, module.algorithms["whole"], costs)] == ["holds"]
 
 
 def test_costs_and_growth_are_written_in_the_length() -> None:
@@ -291,4 +291,4 @@ def test_costs_and_growth_are_written_in_the_length() -> None:
     for low, high in ((0, 1), (3, 40)):
         at = {"lo": low, "hi": high}
         assert evaluate_static(parse_expression(text), at) == evaluate(work.lower, at)
-    assert growth(module, module.algorithms["main"], costs, work).text == "Theta((hi - lo)*log2(hi - lo))"
+    assert growth_of_cost(module, module.algorithms["main"], costs, work).text == "Theta((hi - lo)*log2(hi - lo))"

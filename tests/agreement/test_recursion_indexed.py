@@ -13,7 +13,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from effort import drawn
 from stdlib_cases import load
 
@@ -103,7 +103,7 @@ def test_heat_is_decided() -> None:
     module, algorithm = load("stencil.trapezoid::heat_1d")
     costs = derive(module, algorithm)
     # That on io is decided with the bounds on io, in test_recursion_by_indices_io.
-    verdicts = [each for each in decide(module, algorithm, costs) if each.ensures.metric != "io"]
+    verdicts = [each for each in decide_claims(module, algorithm, costs) if each.ensures.metric != "io"]
     assert [each.outcome for each in verdicts] == ["holds"] * 3
     for n, steps in ((3, 1), (3, 50), (500, 1), (37, 41), (200, 64)):
         work = 1 + work_of(0, steps, 1, 0, n - 1, 0)

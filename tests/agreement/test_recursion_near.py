@@ -14,7 +14,7 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
@@ -116,7 +116,7 @@ def test_sizes_alone_decide(target: str, metrics: set[str]) -> None:
 
 @pytest.mark.parametrize("target", RECURSIVE)
 def test_what_is_ensured_holds(target: str) -> None:
-    for verdict in decide(*load(target), derived(target)):
+    for verdict in decide_claims(*load(target), derived(target)):
         metric = verdict.ensures.metric
         assert verdict.outcome != "fails", verdict
         if metric in ("flops", "work", "span", "time"):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.execution.matrix_market import read_matrix
 from archline.expr.values import holds
 from archline.language import syntax as s
@@ -76,7 +76,7 @@ def test_costs_are_exact_unless_the_data_decides(target: str) -> None:
 
 @pytest.mark.parametrize("target", CASES)
 def test_everything_derived_is_decided(target: str) -> None:
-    for verdict in decide(*load(target), derived(target)):
+    for verdict in decide_claims(*load(target), derived(target)):
         if verdict.ensures.metric not in ("flops", "work", "span", "time"):
             assert verdict.outcome == "unknown", verdict
         else:

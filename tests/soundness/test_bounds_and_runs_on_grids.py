@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, tables
+from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, problem_tables
 from effort import drawn
 
 few = st.integers(1, 4)
@@ -60,7 +60,7 @@ def sizes(draw, target: str) -> dict[str, int]:
 
 
 WITH_CONSTANTS = [
-    target for target, each in tables()["algorithms"].items() if each["problem"] not in ("strassen", "lu")
+    target for target, each in problem_tables()["algorithms"].items() if each["problem"] not in ("strassen", "lu")
 ]
 
 

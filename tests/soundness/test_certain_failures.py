@@ -16,7 +16,7 @@ from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.loader import load_target, load_text, stdlib_modules
-from archline.recurrences.exact.base_cases import ends
+from archline.recurrences.exact.base_cases import always_terminates
 from cli_support import cli
 from effort import drawn
 from programs import GeneratedProgram, programs
@@ -153,7 +153,7 @@ def test_sizes_shrink_in_lexicographic_order() -> None:
         extracted = Derivation(module, False).recursions.extracted(module.algorithms["f"])
         function = extracted.function("work", True)
         assert function is not None
-        assert ends(function, ()) is expected
+        assert always_terminates(function, ()) is expected
 
 
 # Accesses

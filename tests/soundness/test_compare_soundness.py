@@ -15,7 +15,7 @@ import scipy.sparse
 
 import archline as al
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
-from archline.costs.sizes import unplaced
+from archline.costs.sizes import from_python
 from archline.energy.answers import numeric
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_of
@@ -105,7 +105,7 @@ class Case:
         """Those of the derived bounds."""
         settings = Settings(self.cache, chosen_cache=True)
         first, second = (
-            numeric(subject(target), self.machine, model(self.model), unplaced(at), settings).estimate
+            numeric(subject(target), self.machine, model(self.model), from_python(at), settings).estimate
             for target, at in zip(self.targets, self.sizes, strict=True)
         )
         assert first is not None

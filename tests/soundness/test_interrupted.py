@@ -17,7 +17,7 @@ import archline as al
 from archline.algebra import effort
 from archline.analysis.analyse import derive
 from archline.analysis.cost import ends_at
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.execution.cache import optimal
 from archline.execution.data import generate
 from archline.execution.run import execute
@@ -99,7 +99,7 @@ def test_claims_of_the_library(target, readings):
     module = load_text(f"{text}# {readings} readings\n")
     node = module.algorithms[algorithm.name]
     with up_after(readings):
-        verdicts = decide(module, node, derive(module, node))
+        verdicts = decide_claims(module, node, derive(module, node))
     for verdict in verdicts:
         raised = verdict.ensures.relation == ">=" and format_expression(verdict.ensures.bound).endswith(" + 1")
         assert verdict.outcome != ("holds" if raised else "fails"), (verdict, readings)

@@ -15,17 +15,17 @@ import archline as al
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.hbl import AnyOrder, IterationSpace
+from archline.analysis.cache.lower.hbl import HblBound, IterationSpace
 from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
-from archline.claims.io_growth import least
-from archline.claims.optimality import attained
+from archline.claims.io_growth import io_growth_lower_bound
+from archline.claims.optimality import optimality_regimes
 from archline.execution.cache import compact, optimal
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
 from archline.expr.values import holds
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
@@ -46,7 +46,7 @@ UPDATES = (
 @pytest.mark.parametrize("target", UPDATES)
 def test_factorisations_are_optimal(target: str) -> None:
     module, algorithm, costs, cost = derived(target)
-    near = attained(module, algorithm, costs, cost)
+    near = optimality_regimes(module, algorithm, costs, cost)
     assert [each.text for each in near.regimes] == ["asymptotically optimal"]
 
 
@@ -55,9 +55,9 @@ def test_factorisations_are_optimal(target: str) -> None:
 def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     """A cube sees three squares, and nothing as large sees less: roots are exact; the constant of the literature is 2."""
     body = IterationSpace(Poly.symbol("I"), (Fraction(1, 2),) * 3, (1, 1, 1))
-    assert (body.power, body.constant) == (Fraction(1, 2), pytest.approx(2))
-    assert body.most(3 * edge**2) == edge**3
-    assert body.most(3 * edge**2 - 1) < edge**3
+    assert (body.cache_exponent, body.leading_constant) == (Fraction(1, 2), pytest.approx(2))
+    assert body.max_iterations(3 * edge**2) == edge**3
+    assert body.max_iterations(3 * edge**2 - 1) < edge**3
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -99,7 +99,7 @@ def test_growth_holds_at_every_size(
     exponents, times = drawn
     iterations, line = (odd << bits) // 2 + 1, (odd << line_bits) // 2 + 1
     words = line * ((odd << more_bits) // 2 + 1) + odd % line
-    bound = AnyOrder((IterationSpace(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
+    bound = HblBound((IterationSpace(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
     together = float(sum(exponents))
     c = prod((each * count / together) ** float(each) for each, count in zip(exponents, times, strict=True) if each)
     constant = min(1 / (2 * (c * 2**together + 1)), 1 / (c * 2 ** (together - 1)))
@@ -120,7 +120,7 @@ def test_the_square_product_is_certified_in_both_directions() -> None:
     growths = cost.orders(parse_facts("Z >= L^2"))
     assert not isinstance(growths, str)
     (growth,) = growths
-    below = least(costs, cost, declared(module, algorithm).facts)
+    below = io_growth_lower_bound(costs, cost, declared_scope(module, algorithm).facts)
     assert not growth.where
     assert below is not None
     assert growth.upper is not None
@@ -184,7 +184,7 @@ NEAR = {
 @pytest.mark.parametrize("target", NEAR)
 def test_how_near_the_library_is(target: str) -> None:
     module, algorithm, costs, cost = derived(target)
-    near = attained(module, algorithm, costs, cost)
+    near = optimality_regimes(module, algorithm, costs, cost)
     assert [regime.factor for regime in near.regimes] == NEAR[target]
 
 
@@ -192,7 +192,7 @@ def test_how_near_the_library_is(target: str) -> None:
 def test_factors_hold_at_sizes(target: str) -> None:
     """The upper bound over the factor times the least of any order stays below a constant, at sizes of all kinds."""
     module, algorithm, costs, cost = derived(target)
-    near = attained(module, algorithm, costs, cost)
+    near = optimality_regimes(module, algorithm, costs, cost)
     assert near is not None
     assert cost.ends is not None
     assert cost.orderless is not None
@@ -218,6 +218,6 @@ def test_factors_hold_at_sizes(target: str) -> None:
 
 def test_a_program_without_bound_says_so() -> None:
     module, algorithm, costs, cost = derived("sort.merge::merge")
-    near = attained(module, algorithm, costs, cost)
+    near = optimality_regimes(module, algorithm, costs, cost)
     (regime,) = near.regimes
     assert regime.text.startswith("unknown: ")

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
-from archline.analysis.cache.lru.client import Uncounted, lru_counts
+from archline.analysis.cache.lru.client import LruUnavailable, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, at_least, value_at
 from archline.analysis.cache.lru.schedule import problem
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
@@ -41,7 +41,7 @@ from programs.choice import Seeded
 from stdlib_cases import CASES, load
 
 MISSING = "the extra `isl` (islpy-barvinok) is not installed"
-with_isl = pytest.mark.skipif(not solve.installed(), reason=MISSING)
+with_isl = pytest.mark.skipif(not solve.is_installed(), reason=MISSING)
 LINES = (1, 2, 3, 8)
 REFUSED = {
     "dense.matmul::matmul_blocked",
@@ -66,9 +66,9 @@ BY_LINES = ("dense.gemv::gemv", "dense.matmul::matmul_ikj", "dense.trisolv::tris
 
 def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> LruCounts:
     """The counts, without a process of their own."""
-    from archline.analysis.cache.lru.count import counted
+    from archline.analysis.cache.lru.count import count_by_distance
 
-    return pickle.loads(pickle.dumps(counted(problem(module, algorithm, point))))
+    return pickle.loads(pickle.dumps(count_by_distance(problem(module, algorithm, point))))
 
 
 def of(text: str) -> tuple[Module, s.Algorithm]:
@@ -251,9 +251,11 @@ def test_bounds_on_kernels(target: str, line: int) -> None:
 @with_isl
 def test_time_and_memory_are_limited() -> None:
     module, algorithm = load("stencil.jacobi_2d::jacobi_2d")
-    assert lru_counts(module, algorithm, {"L": 8}, seconds=0.05) == Uncounted("the count takes more than 0.05 seconds")
+    assert lru_counts(module, algorithm, {"L": 8}, seconds=0.05) == LruUnavailable(
+        "the count takes more than 0.05 seconds"
+    )
     found = lru_counts(module, algorithm, {"L": 8}, memory=40 << 20)
-    assert isinstance(found, Uncounted)
+    assert isinstance(found, LruUnavailable)
     assert "40 MB" in found.reason
 
 

@@ -16,7 +16,7 @@ from archline.analysis.communication.walk import ProcessorCosts
 from archline.analysis.cost import ends_at
 from archline.execution.data import generate
 from archline.execution.run import execute
-from archline.ir.amounts import Known
+from archline.ir.amounts import KnownAmount
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from effort import drawn
@@ -50,7 +50,7 @@ algorithm lu_rows(A: real[n, n], F: out real[n, n]) on grid(r: P):
 """
 
 
-def means_of(text: str) -> tuple[dict[str, Known], object]:
+def means_of(text: str) -> tuple[dict[str, KnownAmount], object]:
     """What the mean spends at least, by metric, and the module."""
     module = load_text(text)
     algorithm = list(module.algorithms.values())[-1]
@@ -58,7 +58,7 @@ def means_of(text: str) -> tuple[dict[str, Known], object]:
     walk = ProcessorCosts(module, recurrences_of(module, Stretches(module, False)))
     found = walk.algorithm(algorithm, replace(place, average=Average()))
     restore = place.facts.restore
-    amounts = {name: Known(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
+    amounts = {name: KnownAmount(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
     return amounts, module
 
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.recursive_hbl import boxes
-from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.recursive.evaluate import Recursions
-from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
+from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
+from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
+from archline.analysis.cache.summaries.must_access import must_access
 from archline.analysis.cost import Cost, ends_at
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
@@ -89,14 +89,14 @@ def io_of(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     """What the cost gives at sizes, without its closed form, which takes longer to find."""
-    recursions = Recursions(module, algorithm)
+    recursions = RecursiveMissBounds(module, algorithm)
     try:
         recursions.solve()
     except (UntracedError, UnboundedError):
         return None
-    solved = recursions.solved(algorithm)
-    touched = filled(module, algorithm)
-    below, windows = boxes(module, solved.body, touched), Below(touched, algorithm)
+    solved = recursions.body_of(algorithm)
+    touched = must_access(module, algorithm)
+    below, windows = recursive_hbl_bound(module, solved.body, touched), RecursiveSegmentBound(touched, algorithm)
     return Bounds(
         lambda point: (max(below.at(point), windows.at(point)), recursions.at(point)),
         lambda point: {solved.value(solved.given, point)},

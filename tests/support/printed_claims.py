@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import archline as al
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from archline.report.cost_view import CostRow, CostView
@@ -79,6 +79,6 @@ def verdicts(target: str) -> list[Verdict]:
     node = module.algorithms[algorithm.node.name]
     own = len(node.ensures) - len(claims)
     # The costs are those of the program without them: no cost depends on what is claimed of it.
-    found = decide(module, node, report.costs)
+    found = decide_claims(module, node, report.costs)
     assert len(found) == own + len(claims)
     return list(found[: len(claims)])

@@ -18,7 +18,7 @@ class _Walks:
     def __init__(self, source: random.Random) -> None:
         self._source = source
         self._counters: tuple[str, ...] = ()
-        self._ways: dict[str, str] = {}
+        self._sharing_policies: dict[str, str] = {}
 
     def text(self) -> Lines:
         source = self._source
@@ -31,7 +31,7 @@ class _Walks:
     def _nest(self) -> Lines:
         """Counters, and a loop in which they move, perhaps around it another one that sets them anew, or does not."""
         source = self._source
-        self._ways = {each: source.choice(("+=", "-=", "+=", "-=", "both")) for each in self._counters}
+        self._sharing_policies = {each: source.choice(("+=", "-=", "+=", "-=", "both")) for each in self._counters}
         start = [f"local {name}: int = {self._start(name)}" for name in self._counters]
         if source.random() < 0.2:
             start += [f"if a[0] > 0.5:\n{' ' * 12}{self._counters[0]} = n//2"]
@@ -60,11 +60,11 @@ class _Walks:
         """Mostly where there is room to move."""
         if self._source.random() < 0.2:
             return self._source.choice(("1", "n", "n//2"))
-        return {"+=": "0", "-=": "n - 1"}.get(self._ways[name], "n//2")
+        return {"+=": "0", "-=": "n - 1"}.get(self._sharing_policies[name], "n//2")
 
     def _loop(self, name: str) -> Lines:
         source = self._source
-        ways = self._ways
+        ways = self._sharing_policies
         head = source.choice(
             (
                 "for k in 0..n:",
@@ -105,7 +105,7 @@ class _Walks:
             arrays[0] = "v[{}]"
         guard = " and ".join(f"{each} >= 0 and {each} < n" for each in dict.fromkeys(places))
         one, two, three = (array.format(place) for array, place in zip(arrays, places, strict=True))
-        way = self._ways[name] if self._ways[name] != "both" else source.choice(("+=", "-="))
+        way = self._sharing_policies[name] if self._sharing_policies[name] != "both" else source.choice(("+=", "-="))
         move = f"{name} {way} {source.choice((1, 1, 1, 2, 3))}"
         inner = [f"if {one} > 0.5:", *indented([f"{two} = {three}*0.7", move])]
         if source.random() < 0.5:

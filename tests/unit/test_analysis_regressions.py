@@ -7,7 +7,7 @@ import pytest
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.execution.data import generate
 from archline.execution.run import execute
 from archline.language.loader import load_text
@@ -157,7 +157,7 @@ def test_sizes_that_a_callee_refuses_are_no_counterexamples() -> None:
     )
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    verdicts = decide(module, algorithm, derive(module, algorithm))
+    verdicts = decide_claims(module, algorithm, derive(module, algorithm))
     # The least size that runs is 8: its call costs 1 and 2 for each of 4 elements, beside the 1 of f.
     assert [verdict.outcome for verdict in verdicts] == ["holds", "fails"]
     assert verdicts[1].point == {"n": 8}
@@ -168,7 +168,7 @@ def test_counterexamples_are_sizes_that_run(claim: str, statement: str, outcome:
     text = f"algorithm f(x: inout real[n]):\n    {claim}\n    {statement}\n    for i in 0..n:\n        x[i] += 1\n"
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    (verdict,) = decide(module, algorithm, derive(module, algorithm))
+    (verdict,) = decide_claims(module, algorithm, derive(module, algorithm))
     assert verdict.outcome == outcome
 
 

@@ -25,7 +25,7 @@ from archline.execution.results import Cache
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
-from archline.report.machines import one
+from archline.report.machines import machine_page
 from cli_support import cli
 from effort import drawn
 
@@ -102,7 +102,7 @@ def test_what_is_wrong_with_levels(
 
 
 def test_the_page_of_a_machine_has_a_row_for_each_level(tmp_path: Path) -> None:
-    shown = one(of_text(tmp_path, SHEET), models(), 200)
+    shown = machine_page(of_text(tmp_path, SHEET), models(), 200)
     rows = [line.split("  ") for line in shown.splitlines() if line.startswith(("  level", "  L"))]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["level", "capacity", "line", "bandwidth", "energy", "shared by cores"],

@@ -12,7 +12,7 @@ import junitparser
 import pytest
 
 import archline as al
-from archline.costs.trials import stop
+from archline.costs.trials import find_stopping_run
 from archline.report import formats
 from cli_support import ROOT, Result, cli
 from effort import some
@@ -176,7 +176,7 @@ def test_a_program_that_cannot_run_is_noted(here: Path) -> None:
 )
 def test_nothing_of_the_library_stops(target: str) -> None:
     module = al.load(target)
-    found = {name: stop(*module[name].executed, module[name].cost().without_io["work"]) for name in module}
+    found = {name: find_stopping_run(*module[name].executed, module[name].cost().without_io["work"]) for name in module}
     assert not any(found.values())
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, tables
+from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, problem_tables
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
@@ -190,7 +190,7 @@ def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
     assert "sqrt(memory)" in bounds.bounds[0].cases[0].bound
 
 
-@pytest.mark.parametrize("target", tables()["algorithms"])
+@pytest.mark.parametrize("target", problem_tables()["algorithms"])
 def test_every_algorithm_of_the_file_has_bounds(target):
     algorithm = al.algorithm(target)
     solved = problem_of(algorithm.node)

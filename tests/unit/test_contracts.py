@@ -6,7 +6,7 @@ import pytest
 
 import archline as al
 from archline.analysis.analyse import derive
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.claims.verdicts import Verdict
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
@@ -29,7 +29,7 @@ def decided(text: str) -> list[Verdict]:
     """The verdicts on the algorithm f of a program."""
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    return list(decide(module, algorithm, derive(module, algorithm)))
+    return list(decide_claims(module, algorithm, derive(module, algorithm)))
 
 
 def verdict(ensures: str, body: str = LOOP, where: str = "", **options: str) -> Verdict:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.analysis.cache.lru.client import installed
+from archline.analysis.cache.lru.client import is_installed
 from archline.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,7 @@ def test_files_are_shown_as_they_are(path: Path) -> None:
 @pytest.mark.parametrize("path", SHOWN, ids=named)
 def test_commands_print_what_is_shown(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    if "--lru" in "".join(COMMAND.findall(text)) and not installed():
+    if "--lru" in "".join(COMMAND.findall(text)) and not is_installed():
         pytest.skip("the extra `isl` (islpy-barvinok) is not installed")
     if "--engine mpi" in "".join(COMMAND.findall(text)) and not MPI:
         pytest.skip("the extra `mpi` (mpi4py, mpich) is not installed")

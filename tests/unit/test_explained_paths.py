@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.api.running import Run, run_at
 from archline.cli.main import main
-from archline.costs.sizes import unplaced
+from archline.costs.sizes import from_python
 from archline.energy.caches import Settings
 from archline.energy.machines import Machine
 from archline.execution.data import generate
@@ -374,7 +374,7 @@ algorithm uneven(x: real[n], y: out real[P, n]) on grid(r: P):
 
 
 def timed(algorithm: al.Algorithm, on: Machine = SLOW_LINKS, **sizes: int) -> Run:
-    return run_at(algorithm, unplaced(sizes), None, Settings(machine=on))
+    return run_at(algorithm, from_python(sizes), None, Settings(machine=on))
 
 
 @pytest.mark.parametrize(("gamma", "time"), [(1, 2 * 10 + 3), (100, 100 * 30)])

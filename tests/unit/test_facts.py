@@ -19,8 +19,8 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
-from archline.ir.conditions import negated, required
-from archline.ir.declarations import declared
+from archline.ir.conditions import equivalent_constraints, negate_condition
+from archline.ir.declarations import declared_scope
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
 from effort import drawn
@@ -202,11 +202,11 @@ def _condition(source: Random, depth: int) -> str:
 @pytest.mark.parametrize("seed", range(drawn(80)))
 def test_amounts_are_at_least_zero_where_a_condition_holds(seed: int) -> None:
     module = load_text(PROGRAM)
-    scope = declared(module, module.algorithms["f"])
+    scope = declared_scope(module, module.algorithms["f"])
     text = _condition(Random(seed), 3)
     condition = parse_expression(text)
-    for expression, right in ((condition, True), (negated(condition), False)):
-        needs = required(expression, scope)
+    for expression, right in ((condition, True), (negate_condition(condition), False)):
+        needs = equivalent_constraints(expression, scope)
         assert needs is not None, text
         for place in PLACES:
             found = all(evaluate(scope.facts.restore(each), place) >= 0 for each in needs)

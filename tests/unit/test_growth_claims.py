@@ -12,8 +12,8 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import whole_ends_at
-from archline.claims.decide import decide
-from archline.claims.growth_forms import _merged
+from archline.claims.decide import decide_claims
+from archline.claims.growth_forms import _merge_logarithms
 from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from archline.numbers import significant
@@ -52,7 +52,7 @@ def decided(claim: str, body: str, where: str = "") -> Verdict:
     indented = "\n".join(f"    {line}" for line in body.strip().splitlines())
     module = load_text(f"algorithm f(x: inout real[n]):\n{contract}    ensures {claim}\n{indented}\n")
     algorithm = module.algorithms["f"]
-    (found,) = decide(module, algorithm, derive(module, algorithm))
+    (found,) = decide_claims(module, algorithm, derive(module, algorithm))
     return found
 
 
@@ -127,7 +127,11 @@ def test_merged_logarithms_bound_a_term(powers: list[tuple[int, int]], sign: int
     for more, power in powers:
         term = term * a.ceil_log2(N + more) ** power
     exact = evaluate(term, {"n": size})
-    assert evaluate(_merged(term, False), {"n": size}) <= exact <= evaluate(_merged(term, True), {"n": size})
+    assert (
+        evaluate(_merge_logarithms(term, False), {"n": size})
+        <= exact
+        <= evaluate(_merge_logarithms(term, True), {"n": size})
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.modules import loads
 from archline.api.running import run_at
-from archline.costs.sizes import unplaced
+from archline.costs.sizes import from_python
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
-from archline.ir.amounts import UNIT, Unknown
-from archline.ir.max_plus import serial
+from archline.ir.amounts import UNIT, UnknownAmount
+from archline.ir.max_plus import serial_map
 from archline.language import metrics
 from archline.language.loader import load_target, load_text
 from archline.language.metrics import METRICS, Composition, Derived, MetricDefinition
@@ -188,13 +188,13 @@ def test_the_command_shows_metrics_on_request() -> None:
 
 def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     """Where neither of two derivations counts all, a path without its unknown parts is no span."""
-    nothing = Unknown("of one thing")
-    here = Tally({"work": nothing}, {"span": serial(nothing)})
-    elsewhere = Tally({}, {"span": serial(UNIT)}, gap=Unknown("of another"))
+    nothing = UnknownAmount("of one thing")
+    here = Tally({"work": nothing}, {"span": serial_map(nothing)})
+    elsewhere = Tally({}, {"span": serial_map(UNIT)}, gap=UnknownAmount("of another"))
     facts = Facts()
-    assert isinstance(here.within(elsewhere, facts).amount("span"), Unknown)
-    assert isinstance(elsewhere.within(here, facts).amount("span"), Unknown)
-    assert here.within(Tally({"work": UNIT}, {"span": serial(UNIT)}), facts).known
+    assert isinstance(here.within(elsewhere, facts).amount("span"), UnknownAmount)
+    assert isinstance(elsewhere.within(here, facts).amount("span"), UnknownAmount)
+    assert here.within(Tally({"work": UNIT}, {"span": serial_map(UNIT)}), facts).known
     # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
     program = program_from_seed(152)
     module = load_text(program.text)
@@ -243,7 +243,7 @@ def test_accesses_of_runs_lie_in_what_is_derived(first: int) -> None:
 def test_accesses_of_recursion(target: str, n: int) -> None:
     subject = algorithm_of(target)
     sizes = dict.fromkeys(subject.sizes, n)
-    counts = run_at(subject, unplaced(sizes), None).counts
+    counts = run_at(subject, from_python(sizes), None).counts
     cost = derive_metric(subject.module, subject.node, "accesses")["accesses"]
     lower, upper = ends_at(cost, sizes)
     assert lower <= counts.accesses <= upper

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.costs.sizes import unplaced
+from archline.costs.sizes import from_python
 from archline.energy.answers import energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_of
@@ -58,7 +58,7 @@ def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[
     if any(holds(fact, at) is False for fact in chosen.where):
         return None
     try:
-        (found,) = energies([chosen], [machine("jaketown")], None, unplaced(at), Settings())
+        (found,) = energies([chosen], [machine("jaketown")], None, from_python(at), Settings())
     except al.ArchlineError:
         return None
     known = found.estimate.amounts

@@ -11,7 +11,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.expr.intervals import EvaluationError
 from archline.language.loader import load_text
 from effort import long, some
@@ -160,7 +160,7 @@ def test_sizes_that_differ_between_processors_are_no_level() -> None:
 def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
     module = load_text(HALVES.replace("    decreases P", f"    decreases P\n    ensures {claim}"))
     algorithm = module.algorithms["f"]
-    (verdict,) = decide(module, algorithm, derive(module, algorithm))
+    (verdict,) = decide_claims(module, algorithm, derive(module, algorithm))
     assert verdict.outcome == outcome, verdict
 
 
@@ -216,7 +216,7 @@ algorithm mine(a: local real[s], b: local real[t], c: out local real[v], n: size
 """
     module = load_text(program)
     algorithm = module.algorithms["mine"]
-    (verdict,) = decide(module, algorithm, derive(module, algorithm))
+    (verdict,) = decide_claims(module, algorithm, derive(module, algorithm))
     assert verdict.outcome in outcome.split(" or "), verdict
 
 

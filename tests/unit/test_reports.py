@@ -95,7 +95,7 @@ def test_latex_of_a_sum_longer_than_the_parser_takes() -> None:
 
 
 def test_text_in_latex_and_markdown_is_escaped() -> None:
-    assert latex.escaped("50% of a_b & {c}") == r"50\% of a\_b \& \{c\}"
+    assert latex.escape_text("50% of a_b & {c}") == r"50\% of a\_b \& \{c\}"
     view = al.loads('algorithm f(x: inout real[n]):\n    "a | b"\n    x[0] = 1\n')["f"].cost().view()
     assert "a \\| b" in documents.markdown(full.document(view))
 

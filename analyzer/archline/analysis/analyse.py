@@ -29,8 +29,8 @@ from archline.analysis.sampling import offsets_rules
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, format_expression, phrase
 from archline.expr.values import holds
-from archline.ir.amounts import Unknown
-from archline.ir.declarations import declared
+from archline.ir.amounts import UnknownAmount
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
 from archline.language import parser
@@ -91,7 +91,7 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared(module, algorithm).facts
+            Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared_scope(module, algorithm).facts
         )
         return {metric: cost_of(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
     return {}
@@ -129,14 +129,14 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
         found = Derivation(module, True, model), (unknown(found, algorithm.span), ())
     statements, (tally, steps) = found
     signature = module.signatures[algorithm]
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
     metrics = {metric: cost_of(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
     # What is unknown may hold flops of any kind.
     flops = tally.whole("flops")
     kinds = {
         name.removeprefix("flops."): cost_of(
-            name, flops if isinstance(flops, Unknown) else tally.amount(name), tally.declared, algorithm
+            name, flops if isinstance(flops, UnknownAmount) else tally.amount(name), tally.declared, algorithm
         )
         for name in sorted(tally.sums)
         if name.startswith("flops.")
@@ -169,7 +169,7 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
     costs = _costs(module, algorithm, found, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
-    _assert_invariants(costs, module, algorithm, declared(module, algorithm))
+    _assert_invariants(costs, module, algorithm, declared_scope(module, algorithm))
     return costs
 
 
@@ -187,7 +187,7 @@ def _costs(
     steps: tuple[DerivationStep, ...],
 ) -> Costs:
     signature = module.signatures[algorithm]
-    facts = declared(module, algorithm).facts
+    facts = declared_scope(module, algorithm).facts
     processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,
@@ -223,11 +223,11 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
     """The cost with what the recurrence says besides its bounds; the outermost call adds 1 where calls count."""
-    facts = declared(statements.module, algorithm).facts
+    facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(each - cost.upper) for each in (ZERO, cost.lower or ZERO)):
         # Both follow from what its calls assume, which no run satisfies then.
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
-        return cost_of(cost.metric, Unknown(reason, algorithm.span), frozenset(cost.declared), algorithm)
+        return cost_of(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)

@@ -18,7 +18,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, conjunction
 from archline.expr.tree import Span
 from archline.growth.growths import Growth
-from archline.ir.amounts import Amount, Unknown
+from archline.ir.amounts import Amount, UnknownAmount
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE
 from archline.records import field, record, replace
@@ -221,7 +221,7 @@ class Cost:
 def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
     """The cost of an algorithm in a metric that is so much; `declared` names the declared costs in it."""
     trusted = tuple(sorted(declared))
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
     status: Status = "declared" if trusted else "exact" if amount.exact else "bounded"
     return Cost(metric, status, amount.lower, amount.upper, declared=trusted)

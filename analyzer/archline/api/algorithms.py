@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from archline.api.costs import CostReport
 from archline.api.running import Run, run, run_at
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import unplaced
+from archline.costs.sizes import from_python
 from archline.energy.running import USUAL
 from archline.execution.results import TIMEOUT
 from archline.language import syntax as s
@@ -63,7 +63,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         values = {**(given or {}), **arguments}
         settings = replace(USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
-            return run_at(self, unplaced(values), cache, settings)
+            return run_at(self, from_python(values), cache, settings)
         return run(self, values, cache, settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:

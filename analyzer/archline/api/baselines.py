@@ -15,9 +15,9 @@ from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
-from archline.report.changes import cells
+from archline.report.changes import table_cells
 from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckReport, finding
-from archline.report.view import Accepted, SourcePlace, relative
+from archline.report.view import BaselineEntry, SourcePlace, relative
 
 
 def baseline(
@@ -54,7 +54,7 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 def compared_with(
     file: str, targets: Sequence[str], terms: Terms = DEFAULT_TERMS, jobs: int | None = None, cached: bool = True
-) -> tuple[tuple[CheckFinding, ...], tuple[Accepted, ...]]:
+) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
     An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
@@ -75,17 +75,17 @@ def compared_with(
     return tuple(changes), accepted(file)
 
 
-def accepted(file: str) -> tuple[Accepted, ...]:
+def accepted(file: str) -> tuple[BaselineEntry, ...]:
     """The findings that a baseline takes over. Raises ArchlineError (AL442)."""
-    found: list[Accepted] = []
+    found: list[BaselineEntry] = []
     for line, each in entries(file)[1]:
         path = relative(os.path.normpath(os.path.join(os.path.dirname(file), each["path"])))
-        found.append(Accepted(each["code"], path, each["name"] or "", each["claim"], file, line))
+        found.append(BaselineEntry(each["code"], path, each["name"] or "", each["claim"], file, line))
     return tuple(found)
 
 
 def _change(found: CostChange) -> CheckFinding:
-    _, metric, said, old, new, more = cells(found)
+    _, metric, said, old, new, more = table_cells(found)
     message = "; ".join(filter(None, (f"{metric} {said}" + f": {old} -> {new}" * bool(old or new), more)))
     place = SourcePlace(relative(found.file), found.line)
     grew = finding(found.rule.code, message, place, found.algorithm.partition("::")[2], key=metric)

@@ -29,7 +29,7 @@ from archline.changes.cost_changes import RecordedSubject, compared
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, sides
-from archline.costs.sizes import SizeNames, check_known, share
+from archline.costs.sizes import SizeNames, check_known, parse_share
 from archline.energy.subjects import AlgorithmSubject, own_facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -104,7 +104,7 @@ def diff(
     baselines = {each for each in (older, newer or "") if os.path.isfile(each) and not each.endswith(SUFFIX)}
     if newer in baselines:
         raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
-    least = share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
+    least = parse_share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
     terms = Terms(least, tuple(tuple(each.items()) for each in at), where, seconds)
     search = ChangeSearch(terms, jobs, cached, fitting)
     with ExitStack() as stack:

@@ -17,7 +17,7 @@ from archline.language.parser import parse_facts
 from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, Stop, contract, relative
+from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, StoppedRun, contract, relative
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -112,7 +112,7 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
 
     Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
     """
-    from archline.costs.trials import LARGEST, stop
+    from archline.costs.trials import LARGEST, find_stopping_run
 
     allow(task.seconds)
     messages = subject.messages(LARGEST)
@@ -121,8 +121,8 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     report = subject.report()
     contracts = tuple(contract(each, task.certificates) for each in report.ensures)
     holds = any(each.outcome == "holds" for each in contracts)
-    found = stop(*subject.executed, report.without_io["work"]) if holds else None
-    stopped = None if found is None else Stop.of(*found)
+    found = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
+    stopped = None if found is None else StoppedRun.of(*found)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
     return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
 
@@ -144,7 +144,7 @@ def _view(data: Any) -> CheckView:
 
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
-    found = None if stop is None else Stop(**{**stop, "place": SourcePlace(**stop["place"])})
+    found = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
     return CheckedAlgorithm(
         data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"], tuple(data["assumptions"])
     )

@@ -13,7 +13,7 @@ from archline.compare.verdicts import (
     Crossover,
 )
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, together
+from archline.costs.sizes import Number, merge_sizes
 from archline.energy.caches import DEFAULT_CACHE, Settings
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
@@ -93,7 +93,7 @@ def compare(
     machines = [machine_with(each) for each in names]
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
     swept = None if sweep is None else SizeSweep.read(sweep)
-    given = together(at, sizes)
+    given = merge_sizes(at, sizes)
     subjects = [subject(each, where) for each in targets]
     return Compared(
         comparison(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from archline.analysis.cache.lru.client import SECONDS
 from archline.api.metrics import Metric, lru_view
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Number, Point, unplaced
+from archline.costs.sizes import Number, Point, from_python
 from archline.expr.text import format_fact
 from archline.records import replace
 from archline.report.communication import CommunicationView, communication_view
@@ -109,7 +109,7 @@ class CostReport(DerivedCosts, WithPage):
         where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
         given = {**(sizes or {}), **named}
-        return communication_view(self, self.point_of_run(unplaced(given), self.names.sizes) if given else None)
+        return communication_view(self, self.point_of_run(from_python(given), self.names.sizes) if given else None)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = SECONDS) -> LruView:
         """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, together
+from archline.costs.sizes import Number, merge_sizes
 from archline.energy.answers import energies
 from archline.energy.caches import DEFAULT_CACHE, Settings
 from archline.energy.levels import Level, by_level
@@ -159,5 +159,5 @@ def energy(
     """
     settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
     found, on = subject(target, where), machine_with(machine, parameters)
-    (result,) = energies([found], [on], None if model is None else model_of(model), together(at, sizes), settings)
+    (result,) = energies([found], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings)
     return Energy(result, found)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.client import SECONDS, MissingExtraError, Uncounted, lru_counts
+from archline.analysis.cache.lru.client import SECONDS, LruUnavailable, MissingExtraError, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
-from archline.costs.sizes import Number, Point, unplaced
+from archline.costs.sizes import Number, Point, from_python
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.language import model
@@ -123,7 +123,7 @@ class Metric:
         cost is unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        point = self._report.point_of_run(unplaced({**(sizes or {}), **named}), needed_names(self._report, cost))
+        point = self._report.point_of_run(from_python({**(sizes or {}), **named}), needed_names(self._report, cost))
         if "K" in point:
             cost = self._report.with_longest.costs.metrics.get(self.name, cost)
             known_bounds(self._report, cost)
@@ -176,7 +176,7 @@ MISSING = "exact LRU counts need the extra `isl`"
 
 def counted(
     module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = SECONDS
-) -> LruCounts | Uncounted:
+) -> LruCounts | LruUnavailable:
     """The stack distances of a call; sizes that the point lacks stay symbols. Raises ArchlineError (AL417)."""
     try:
         return lru_counts(module, node, {**point, "L": line}, seconds)
@@ -190,7 +190,7 @@ def lru_view(module: model.Module, node: s.Algorithm, line: int, at: Point | Non
     if point.get("L", line) != line:
         raise error(rules.OPTIONS_CLASH, f"`--lru {line}` is another L than {point['L']}")
     found = counted(module, node, line, point, seconds)
-    if isinstance(found, Uncounted):
+    if isinstance(found, LruUnavailable):
         place = None if found.span is None else f"{found.span.source.path}:{found.span.line}"
         return LruView(line, reason=found.reason, place=place)
     if at is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, read_settings, together
+from archline.costs.sizes import Number, merge_sizes, read_settings
 from archline.energy.caches import DEFAULT_CACHE, Settings
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
@@ -70,7 +70,7 @@ def optimise(
     ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a
     range is missing.
     """
-    sizes = read_settings(at, "--at") if isinstance(at, str) else together(at, {}) or {}
+    sizes = read_settings(at, "--at") if isinstance(at, str) else merge_sizes(at, {}) or {}
     chosen = subject_of(target)
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
     texts = [subject] if isinstance(subject, str) else list(subject)

@@ -11,7 +11,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.plots import Drawn
 from archline.compare.results import CostComparison
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, unplaced
+from archline.costs.sizes import Given, Number, from_python
 from archline.energy.answers import energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
@@ -54,7 +54,7 @@ def roofline(
 
     settings = Settings(cache or DEFAULT_CACHE, cache is not None)
     return roofline_of(
-        machine_with(machine), [subject(each, where) for each in targets], unplaced(at or {}), settings, where
+        machine_with(machine), [subject(each, where) for each in targets], from_python(at or {}), settings, where
     )
 
 

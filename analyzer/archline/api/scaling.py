@@ -8,7 +8,7 @@ from json import loads
 from typing import Any
 
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, together
+from archline.costs.sizes import Number, merge_sizes
 from archline.energy.caches import Settings
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
@@ -59,5 +59,5 @@ def scale(
     """
     chosen = machine_with(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)
-    sizes = together(at, {})
+    sizes = merge_sizes(at, {})
     return Scaled(scaling_of(subject(target, where), chosen, varied, sizes, model, factor, Settings(measured=measured)))

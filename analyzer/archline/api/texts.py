@@ -16,7 +16,7 @@ from archline.language.loader import stdlib_modules
 from archline.language.parser import headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
-from archline.report.library import Listed
+from archline.report.library import LibraryEntry
 from archline.resources import resource
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def _texts(comments: tuple[object, ...]) -> list[str]:
     return [getattr(comment, "text", "") for comment in comments]
 
 
-def listed(targets: Sequence[str]) -> list[Listed]:
+def listed(targets: Sequence[str]) -> list[LibraryEntry]:
     """The algorithms that targets name; those of the library without any. Raises ArchlineError.
 
     A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; `::name` picks one.
@@ -77,7 +77,7 @@ def listed(targets: Sequence[str]) -> list[Listed]:
     return [each for target in targets for each in _named(target)]
 
 
-def _named(target: str) -> list[Listed]:
+def _named(target: str) -> list[LibraryEntry]:
     place, separator, name = target.partition("::")
     found = list(_of_place(place))
     if not separator:
@@ -89,7 +89,7 @@ def _named(target: str) -> list[Listed]:
     return chosen
 
 
-def _of_place(place: str) -> Iterator[Listed]:
+def _of_place(place: str) -> Iterator[LibraryEntry]:
     path = Path(place)
     if is_path(place):
         for file in sorted(path.rglob("*.algo")) if path.is_dir() else [path]:
@@ -106,9 +106,9 @@ def _of_place(place: str) -> Iterator[Listed]:
         yield from _of_module(module)
 
 
-def _of_module(module: str) -> Iterator[Listed]:
+def _of_module(module: str) -> Iterator[LibraryEntry]:
     return _of_file(module, resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo"))
 
 
-def _of_file(module: str, file: Path) -> Iterator[Listed]:
-    return (Listed(module, algorithm) for algorithm in headers(read_source(file)))
+def _of_file(module: str, file: Path) -> Iterator[LibraryEntry]:
+    return (LibraryEntry(module, algorithm) for algorithm in headers(read_source(file)))

@@ -30,7 +30,7 @@ from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import holds
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
@@ -66,7 +66,7 @@ class RecordedSubject(AlgorithmSubject):
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = by_metric(texts), set[str]()
-        scope = with_cost_symbols(declared(algorithm.module, algorithm.node))
+        scope = with_cost_symbols(declared_scope(algorithm.module, algorithm.node))
         metrics = {each: Cost(each, "unknown", None, None) for each in (*latest.metrics, *self.texts)}
         for metric, lines in self.texts.items():
             try:

@@ -25,9 +25,9 @@ from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import excluded, with_all
-from archline.ir.declarations import declared
-from archline.ir.recursive import inherited
+from archline.ir.conditions import some_fact_excluded, with_all
+from archline.ir.declarations import declared_scope
+from archline.ir.recursive import inherited_facts
 from archline.ir.scope import Scope, known_value
 from archline.language import model
 from archline.language import syntax as s
@@ -50,7 +50,7 @@ Decide = Callable[[s.Ensures, s.Algorithm, Costs, Scope], Verdict]
 
 
 @record(eq=False)
-class Narrowed:
+class AlgorithmInCase:
     """An algorithm under facts of its outermost call."""
 
     algorithm: s.Algorithm
@@ -84,7 +84,7 @@ class ByCases:
     module: Module
     algorithm: s.Algorithm
     decide: Decide
-    _derived: dict[tuple[str, ...], Narrowed | None] = field(default_factory=dict)
+    _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """The verdict by cases, or the one that was found where they do not decide it."""
@@ -108,7 +108,7 @@ class ByCases:
                 narrowed = self._under(facts)
                 if narrowed is None:
                     yield None
-                elif not excluded(ensures.when, narrowed.scope):
+                elif not some_fact_excluded(ensures.when, narrowed.scope):
                     yield _where(self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts)
 
         return in_cases(verdicts())
@@ -126,13 +126,13 @@ class ByCases:
         if found.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
             # Io, and what is derived on request, has no costs in cases.
             return found
-        split = next(_open(self.algorithm, ensures, narrowed), None)
+        split = next(_undecided_splits(self.algorithm, ensures, narrowed), None)
         if split is None:
             return found
         cases = (split.several, split.one)
         return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
 
-    def _under(self, facts: tuple[s.Fact, ...]) -> Narrowed | None:
+    def _under(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
         """The algorithm and its costs under facts of its outermost call."""
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
@@ -141,20 +141,20 @@ class ByCases:
             self._derived[key] = self._narrowed(facts)
         return self._derived[key]
 
-    def _narrowed(self, facts: tuple[s.Fact, ...]) -> Narrowed | None:
-        if inherited(self.module, self.algorithm, facts) != facts:
+    def _narrowed(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
+        if inherited_facts(self.module, self.algorithm, facts) != facts:
             # The costs of the calls that it makes of itself would be derived under facts of the first one.
             return None
         try:
             module, algorithm = with_where(self.module, self.algorithm, facts)
         except ArchlineError:
             return None
-        return Narrowed(algorithm, declared(module, algorithm))
+        return AlgorithmInCase(algorithm, declared_scope(module, algorithm))
 
 
 def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
     """Of an extent that is 1, or 2 at least, the cases that the facts of a claim do not exclude."""
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     facts = with_all(scope.facts, ensures.when, scope)
     split = _split(s.Name(name, span=algorithm.span))
     size = facts.rewritten(name)
@@ -169,7 +169,7 @@ def _where(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
 
 
-def _open(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Narrowed) -> Iterator[_Split]:
+def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: AlgorithmInCase) -> Iterator[_Split]:
     """The splits of which the facts decide none of the two cases, and on which the cost may depend by a condition."""
     scope = narrowed.scope
     conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
@@ -232,7 +232,7 @@ class GeneralCase:
 
 def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
     """Where every axis has two processors at least; all sizes, where that is so anyway, or cannot be."""
-    when = _several(module, node)
+    when = _multiple_processor_facts(module, node)
     everywhere = GeneralCase(module, node, (), costs, longest)
     if not when or is_long(module, node):
         return everywhere
@@ -242,19 +242,19 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     except ArchlineError:
         # There are no such sizes.
         return everywhere
-    if inherited(module, node, when) != when:
+    if inherited_facts(module, node, when) != when:
         # The calls that it makes of itself may have axes of one processor.
         return everywhere
     found = derive(narrowed, own) if longest is None else derive_with_longest(narrowed, own)
     if any(each.upper is None and costs[each.metric].upper is not None for each in found):
         return everywhere
-    metrics = {each.metric: _sharper(each, costs[each.metric]) for each in found}
+    metrics = {each.metric: _sharper_cost(each, costs[each.metric]) for each in found}
     return GeneralCase(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
-def _several(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
+def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
     """That an axis has several processors, of the axes where that is neither known nor excluded."""
-    scope = declared(module, node)
+    scope = declared_scope(module, node)
     found: dict[str, s.Fact] = {}
     for axis in node.grid:
         extent = known_value(axis.extent, scope)
@@ -265,7 +265,7 @@ def _several(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
     return tuple(found.values())
 
 
-def _sharper(found: Cost, everywhere: Cost) -> Cost:
+def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
     """The cost in the case, unless that for all sizes is exact and it is not."""
     return everywhere if everywhere.exact and not found.exact else found
 

@@ -14,7 +14,7 @@ from archline.algebra import atoms as a
 from archline.algebra.expand import expanded
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.claims.verdicts import Question, Verdict
+from archline.claims.verdicts import ClaimQuery, Verdict
 from archline.expr.tree import defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
@@ -26,7 +26,7 @@ MAX_LEVELS = 8
 
 
 @record
-class Tied:
+class TiedSizes:
     """The sizes in few symbols: P is base^(period*levels), and sizes that are equal have one symbol."""
 
     base: int
@@ -39,7 +39,7 @@ class Tied:
         return {name: processors if name == "P" else Poly.symbol(self.same.get(name, name)) for name in names}
 
 
-def tied(facts: tuple[s.Fact, ...]) -> Tied | None:
+def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
     """What facts tie: a power that P is of, and equations between sizes. None without a power."""
     powers: list[int] = []
     same: dict[str, str] = {}
@@ -61,18 +61,18 @@ def tied(facts: tuple[s.Fact, ...]) -> Tied | None:
     whole = max(powers)
     root = min(powers)
     period = next((k for k in range(1, MAX_LEVELS) if root**k == whole), 0)
-    return Tied(root, period, same) if period else None
+    return TiedSizes(root, period, same) if period else None
 
 
-def by_unrolling(asked: Question) -> Verdict | None:
+def by_unrolling(asked: ClaimQuery) -> Verdict | None:
     """A comparison that holds at all sizes where the facts hold, proved by following the calls; None for others."""
     claim, recurrence = asked.claim, asked.cost.recursion
     if recurrence is None or not recurrence.scales or claim.processors is not None:
         return None
-    ties = tied((*asked.algorithm.where, *claim.when))
+    ties = find_tied_sizes((*asked.algorithm.where, *claim.when))
     if ties is None:
         return None
-    with suppress(NotStaticError, _LostError):
+    with suppress(NotStaticError, _UntiedCallError):
         followed = _Claim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
         above = claim.relation == ">=" or followed.proved(recurrence.most, 1)
         if above and (claim.relation == "<=" or followed.proved(recurrence.least, -1)):
@@ -80,14 +80,14 @@ def by_unrolling(asked: Question) -> Verdict | None:
     return None
 
 
-class _LostError(Exception):
+class _UntiedCallError(Exception):
     """The calls do not come back to sizes tied in the same way, or a case is not decided."""
 
 
 @record
 class _Claim:
     function: SizeFunction
-    ties: Tied
+    ties: TiedSizes
     bound: s.Expr
     more: Poly
     scope: Scope
@@ -101,7 +101,7 @@ class _Claim:
             equation = self._case(function, state, facts)
             rest, factors = by_call(equation.value)
             if len(factors) != 1 or calls(rest):
-                raise _LostError
+                raise _UntiedCallError
             ((call, factor),) = factors.items()
             total = total + weight * expanded(rest.substitute(state))
             weight = weight * factor
@@ -118,7 +118,7 @@ class _Claim:
         state = self.ties.start(function.parameters, ZERO)
         leaf = self._case(function, state, facts)
         if leaf.recursive:
-            raise _LostError
+            raise _UntiedCallError
         return self._is(self._value(ZERO) - leaf.value.substitute(state), facts, sign)
 
     @staticmethod
@@ -146,11 +146,11 @@ class _Claim:
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
                 if expanded(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
-                    raise _LostError
+                    raise _UntiedCallError
                 continue
             symbol = self.ties.same.get(name, name)
             if not (state[name] * start**-1).is_constant or found.get(symbol, state[name]) != state[name]:
-                raise _LostError
+                raise _UntiedCallError
             found[symbol] = state[name]
         return found
 
@@ -163,7 +163,7 @@ class _Claim:
             ]
             if all(outcomes):
                 return equation
-        raise _LostError
+        raise _UntiedCallError
 
     def _facts(self, levels: int) -> Facts:
         facts = Facts()

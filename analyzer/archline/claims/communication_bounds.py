@@ -74,11 +74,11 @@ class SolvedProblem:
 
     def source(self, bound: Texts) -> str:
         """Who proved a bound."""
-        return str(tables()["sources"][bound["source"]])
+        return str(problem_tables()["sources"][bound["source"]])
 
 
 @lru_cache(maxsize=1)
-def tables() -> Texts:
+def problem_tables() -> Texts:
     """What the file has: `sources`, `problems`, and `algorithms` with their problem."""
     found: Texts = json.loads((resource("bounds") / "communication.json").read_text(encoding="utf-8"))
     return found
@@ -86,7 +86,7 @@ def tables() -> Texts:
 
 def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
     """The problem that an algorithm of the library solves; None for others."""
-    known = tables()["algorithms"].get(target_of(algorithm))
+    known = problem_tables()["algorithms"].get(target_of(algorithm))
     if known is None:
         return None
     most = known.get("most")
@@ -100,7 +100,7 @@ def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
 def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     """A problem as a user names it, `matmul(n, n, n)`, in the sizes of the algorithm. Raises ArchlineError (AL419)."""
     name, bracket, rest = text.strip().partition("(")
-    problems = tables()["problems"]
+    problems = problem_tables()["problems"]
     name = name.strip()
     if name not in problems:
         hint = did_you_mean(name, problems) or f"there are {', '.join(problems)}"
@@ -123,7 +123,7 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
 
 
 def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> SolvedProblem:
-    problem = tables()["problems"][name]
+    problem = problem_tables()["problems"][name]
     return SolvedProblem(name, problem, dict(zip(problem["sizes"], sizes, strict=True)), most, by_user)
 
 
@@ -258,7 +258,9 @@ class CommunicationBounds:
 
 def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
     """The bounds for the problem that an algorithm on a grid solves."""
-    reader = _Reader(solved, _cores(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M")
+    reader = _Reader(
+        solved, _cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
+    )
     bounds = tuple(_bound(reader, each) for each in solved.problem["bounds"])
     return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
 
@@ -348,7 +350,7 @@ def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
     return expr if cores is None else s.Binary("/", expr, cores, span=expr.span)
 
 
-def _cores(algorithm: s.Algorithm) -> s.Expr | None:
+def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
     """The cores of a node; None where each processor is a node."""
     within = [axis.extent for axis in algorithm.grid if axis.within is not None]
     if not within:
@@ -366,11 +368,11 @@ def _assumptions(solved: SolvedProblem, known: Texts) -> list[str]:
     if "growth" in known:
         found.append("the bound is more than what a processor holds")
     if known.get("even"):
-        found.append(f"each processor starts with {_first(solved)}/P elements, or each ends with them")
+        found.append(f"each processor starts with {_first_size_text(solved)}/P elements, or each ends with them")
     return found
 
 
-def _first(solved: SolvedProblem) -> str:
+def _first_size_text(solved: SolvedProblem) -> str:
     return format_expression(next(iter(solved.sizes.values())))
 
 

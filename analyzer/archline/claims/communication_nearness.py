@@ -9,7 +9,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
-from archline.claims.growth_of_cost import growth
+from archline.claims.growth_of_cost import growth_of_cost
 from archline.expr import build as b
 from archline.expr.text import Formula, conjunction
 from archline.expr.tree import substituted
@@ -32,7 +32,7 @@ MAX_LENGTH = 400
 
 
 @record
-class Nearness:
+class BoundRatio:
     """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
 
     `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a
@@ -48,27 +48,27 @@ class Nearness:
     vacuous: str = ""
 
 
-def nearness(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> Nearness:
+def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> BoundRatio:
     """How near the derived words are to a bound; an empty answer where nothing is proved."""
     words, memory = costs["words"], costs["memory"]
     if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
-        return Nearness()
-    vacuous = _vacuous(costs, bounds, bound, memory)
+        return BoundRatio()
+    vacuous = _vacuous_values(costs, bounds, bound, memory)
     if words.upper is None or words.lower is None:
-        return Nearness(vacuous=vacuous)
+        return BoundRatio(vacuous=vacuous)
     if words.exact and _equal(costs, bounds, bound, words.upper):
-        return Nearness(attained=True)
+        return BoundRatio(attained=True)
     ratio = _limit(costs, bounds, bound, words, memory)
     if ratio is not None:
-        return Nearness(ratio=ratio, exact=words.exact, vacuous=vacuous)
+        return BoundRatio(ratio=ratio, exact=words.exact, vacuous=vacuous)
     factor = _factor(costs, bounds, bound, words, memory)
     if factor:
-        return Nearness(factor=factor, vacuous=vacuous)
+        return BoundRatio(factor=factor, vacuous=vacuous)
     factor, where = _by_growth(module, costs, bounds, bound)
-    return Nearness(factor=factor, where=where, vacuous=vacuous)
+    return BoundRatio(factor=factor, where=where, vacuous=vacuous)
 
 
-def _placed(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
+def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
     """An expression with P and M in sizes; None where it has an M that is not known."""
     values: dict[str, s.Expr] = {}
     processors = processors_of(bounds.algorithm)
@@ -85,7 +85,7 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     """Whether words and bound are the same sum of products."""
     lead = bound.cases[0].lead
     whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
-    placed = None if whole is None else _placed(costs, bounds, whole, costs["memory"].upper)
+    placed = None if whole is None else _in_size_symbols(costs, bounds, whole, costs["memory"].upper)
     if placed is None:
         return False
     ours = _sum(costs.tree(words))
@@ -100,7 +100,7 @@ def _sum(expr: s.Expr | None) -> Sum | None:
         return None
 
 
-def _only(expr: s.Expr | None) -> tuple[Term, Constant] | None:
+def _single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
     """The only term of an expression, a product of powers of names, and its coefficient."""
     match list((_sum(expr) or {}).items()):
         case [(term, coefficient)] if all(isinstance(factor.expr, s.Name) for factor in term.powers):
@@ -109,11 +109,11 @@ def _only(expr: s.Expr | None) -> tuple[Term, Constant] | None:
             return None
 
 
-def _vacuous(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
+def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
     """The values of the one size on which the sign depends, `g <= 2`; empty where it depends on others too."""
-    lead = _only(_placed(costs, bounds, bound.cases[0].lead, memory.upper))
+    lead = _single_term(_in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper))
     assert bound.held is not None
-    held = _only(_placed(costs, bounds, bound.held, memory.upper))
+    held = _single_term(_in_size_symbols(costs, bounds, bound.held, memory.upper))
     if lead is None or held is None:
         return ""
     number = _float(lead[1] / held[1])
@@ -130,13 +130,13 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     assert words.upper is not None
     above = leading(words.upper)
     held_memory = None if memory.upper is None else leading(memory.upper)
-    lead = _only(_placed(costs, bounds, bound.cases[0].lead, held_memory))
+    lead = _single_term(_in_size_symbols(costs, bounds, bound.cases[0].lead, held_memory))
     assert bound.held is not None
-    held = _sum(_placed(costs, bounds, bound.held, held_memory))
-    top = None if above is None else _only(costs.tree(above))
+    held = _sum(_in_size_symbols(costs, bounds, bound.held, held_memory))
+    top = None if above is None else _single_term(costs.tree(above))
     if lead is None or held is None or top is None:
         return None
-    if not all(_vanishes(each / lead[0]) for each in held):
+    if not all(_is_lower_order(each / lead[0]) for each in held):
         return None
     ratio = top[0] / lead[0]
     if not ratio.never_shrinks:
@@ -146,7 +146,7 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     return f"{number}*{ratio.text()}" if ratio.powers else number
 
 
-def _vanishes(ratio: Term) -> bool:
+def _is_lower_order(ratio: Term) -> bool:
     only_sizes = all(isinstance(factor.expr, s.Name) for factor in ratio.powers)
     return bool(ratio.powers) and only_sizes and ratio.never_grows
 
@@ -158,7 +158,7 @@ def _float(value: Constant) -> float:
 def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
     """The first of some factors that is proved; empty where none is."""
     assert words.upper is not None
-    lead = _placed(costs, bounds, bound.cases[0].lead, memory.upper)
+    lead = _in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper)
     text = costs.text(words.upper)
     if lead is None or len(text) > MAX_LENGTH or memory.upper is None or len(costs.text(memory.upper)) > MAX_LENGTH:
         return ""
@@ -167,13 +167,13 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
 
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
     """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
-    words = growth(module, bounds.algorithm, costs, costs["words"])
+    words = growth_of_cost(module, bounds.algorithm, costs, costs["words"])
     upper, where = (words.upper, ()) if words.tight is None else (words.tight.upper, words.tight.where)
     lead = bound.cases[0].lead
     if upper is None:
         return "", ""
     if MEMORY in s.names(lead):
-        memory = growth(module, bounds.algorithm, costs, costs["memory"]).upper
+        memory = growth_of_cost(module, bounds.algorithm, costs, costs["memory"]).upper
         if memory is None:
             return "", ""
         lead = substituted(lead, {MEMORY: memory})

@@ -35,15 +35,15 @@ from archline.claims.growth_claims import (
     by_shown_growth,
     where_logarithms_vanish,
 )
-from archline.claims.verdicts import PROVED, Question, Tactic, Verdict, first_decided
+from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_decided
 from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import ends
 from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.growths import domain_of
-from archline.ir.conditions import excluded, with_all
-from archline.ir.declarations import declared
+from archline.ir.conditions import some_fact_excluded, with_all
+from archline.ir.declarations import declared_scope
 from archline.ir.layout import ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
@@ -60,7 +60,7 @@ MAX_UNDEFINED = 200
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def decide(
+def decide_claims(
     module: Module,
     algorithm: s.Algorithm,
     costs: Costs,
@@ -72,11 +72,11 @@ def decide(
     The `facts` are those that its runs need (None: what `assumed_facts` finds).
     """
     ensures = algorithm.ensures if ensures is None else ensures
-    scope = replace(declared(module, algorithm), reads_decimals=True)
+    scope = replace(declared_scope(module, algorithm), reads_decimals=True)
     facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
-    found = [_decide(each, algorithm, costs, scope) for each in written]
-    by_cases = ByCases(module, algorithm, _decide)
+    found = [_decide_claim(each, algorithm, costs, scope) for each in written]
+    by_cases = ByCases(module, algorithm, _decide_claim)
     found = [
         by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
         for claim, verdict in zip(written, found, strict=True)
@@ -96,7 +96,7 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
     cost = _cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
         return verdict
-    asked = Question(verdict.ensures, algorithm, costs, cost, scope)
+    asked = ClaimQuery(verdict.ensures, algorithm, costs, cost, scope)
     with suppress(ArchlineError):
         # Other facts than those of which growth is decided exclude nothing here.
         if domain_of(asked.facts) is not None:
@@ -118,20 +118,20 @@ def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
     return replace(ensures, bound=substituted(ensures.bound, values), when=when)
 
 
-def _decide(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     cost = _cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
-    asked = Question(ensures, algorithm, costs, cost, scope)
-    return search(lambda: _decided(asked), Verdict(ensures, "unknown", OUT_OF_TIME))
+    asked = ClaimQuery(ensures, algorithm, costs, cost, scope)
+    return search(lambda: _try_tactics(asked), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
-def _decided(asked: Question) -> Verdict:
+def _try_tactics(asked: ClaimQuery) -> Verdict:
     """The verdict by the tactics that fit what is known of the cost and what is claimed."""
     cost, claim = asked.cost, asked.claim
     undefined = _without_value(asked) if asked.compares else None
     if undefined is not None:
-        return undefined if cost.lower is None else _explained(undefined, asked)
+        return undefined if cost.lower is None else _with_counterexample(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion,)
@@ -145,7 +145,7 @@ def _decided(asked: Question) -> Verdict:
     if not asked.compares and found.outcome == "holds":
         found = where_logarithms_vanish(asked) or found
     if asked.compares or found.outcome != "fails":
-        return _explained(found, asked)
+        return _with_counterexample(found, asked)
 
     def proved(guarded: s.Ensures) -> bool:
         there = replace(asked, claim=guarded)
@@ -153,10 +153,10 @@ def _decided(asked: Question) -> Verdict:
         return holds and where_logarithms_vanish(there) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_explained(found, asked), guarded=guard(claim, sizes, proved) if sizes else None)
+    return replace(_with_counterexample(found, asked), guarded=guard(claim, sizes, proved) if sizes else None)
 
 
-def _explained(verdict: Verdict, asked: Question) -> Verdict:
+def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     """A verdict that does not hold with what a reader needs to check it by hand."""
     if verdict.outcome == "holds":
         return verdict
@@ -176,7 +176,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
     return costs.metrics.get(ensures.metric)
 
 
-def _without_value(asked: Question) -> Verdict | None:
+def _without_value(asked: ClaimQuery) -> Verdict | None:
     """The verdict on a claim whose right side has no value at a size that it speaks of; None where none is found."""
     bound = asked.claim.bound
     if not any(_is_partial(each) for each in s.nodes(bound)):
@@ -205,7 +205,7 @@ def _is_partial(node: s.Node) -> bool:
             return False
 
 
-def _at_sizes(asked: Question) -> Verdict | None:
+def _at_sizes(asked: ClaimQuery) -> Verdict | None:
     """By the values at the only sizes that the facts allow; None where there are several, or they do not decide."""
     claim = asked.claim
     if claim.processors is not None:
@@ -229,7 +229,7 @@ def _at_sizes(asked: Question) -> Verdict | None:
     return None
 
 
-def _as_written(asked: Question) -> Verdict | None:
+def _as_written(asked: ClaimQuery) -> Verdict | None:
     """Where a claim is a bound as reports write it, or both, under the condition that they write."""
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.regimes and not cost.alternatives):
@@ -248,13 +248,16 @@ def _as_written(asked: Question) -> Verdict | None:
     return None
 
 
-def _by_bounds(asked: Question) -> Verdict:
+def _by_bounds(asked: ClaimQuery) -> Verdict:
     """By what must never be negative, proved for all sizes, else by values at some."""
     asked = replace(asked, scope=with_cost_symbols(asked.scope))
     try:
         with budget(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
-            claims = [_Comparison(replace(asked, cost=each), claimed) for each in _implied(asked.cost, asked.known)]
+            claims = [
+                _Comparison(replace(asked, cost=each), claimed)
+                for each in _unconditional_bounds(asked.cost, asked.known)
+            ]
             found = next((each for each in claims if each.proved()), None)
             return claims[0].unproved() if found is None else found.asked.verdict("holds", PROVED)
     except NotStaticError as problem:
@@ -272,7 +275,7 @@ def with_cost_symbols(scope: Scope) -> Scope:
     return scope
 
 
-def _implied(cost: Cost, facts: Facts) -> list[Cost]:
+def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
     """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
     if not cost.alternatives:
         return [cost]
@@ -284,7 +287,7 @@ def _implied(cost: Cost, facts: Facts) -> list[Cost]:
 
 @record
 class _Comparison:
-    asked: Question
+    asked: ClaimQuery
     claimed: Poly
 
     def proved(self, tactics: Sequence[Proof] = ()) -> bool:
@@ -322,7 +325,7 @@ class _Comparison:
                 (with_all(case, claim.when, self.asked.scope), each.lower, each.upper)
                 for each in cost.regimes
                 for case in each.cases
-                if not excluded(claim.when, self.asked.scope.with_facts(case))
+                if not some_fact_excluded(claim.when, self.asked.scope.with_facts(case))
             ]
         for facts, lower, upper in bounds:
             if claim.relation in ("==", "<="):

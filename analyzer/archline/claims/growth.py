@@ -11,8 +11,8 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
-from archline.claims.growth_cases import GrowthCase, in_cases, shown
-from archline.claims.growth_forms import readable
+from archline.claims.growth_cases import GrowthCase, in_cases, union_conditions
+from archline.claims.growth_forms import readable_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
@@ -26,7 +26,9 @@ WHERE_SOME = ("work", "span")
 """The outermost call counts."""
 
 
-def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False) -> list[Growth]:
+def growth_pieces(
+    costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
+) -> list[Growth]:
     """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises.
 
     With `blocks` the upper bound keeps m*floor(e/m), which is e at most.
@@ -34,9 +36,11 @@ def pieces(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, bl
     if not cost.regimes:
         assert cost.lower is not None
         assert cost.upper is not None
-        return [Growth(*readable(costs, (cost.lower, cost.upper), known, blocks), facts)]
+        return [Growth(*readable_bounds(costs, (cost.lower, cost.upper), known, blocks), facts)]
     return [
-        Growth(*readable(costs, (each.lower, each.upper), case, blocks), (*facts, *facts_of_case(case)), each.where)
+        Growth(
+            *readable_bounds(costs, (each.lower, each.upper), case, blocks), (*facts, *facts_of_case(case)), each.where
+        )
         for each in cost.regimes
         for case in each.cases
     ]
@@ -58,8 +62,8 @@ def pieces_by_cases(
             if some and (less := low.constant_term) < 0:
                 # A count that is never 0 is 1 at least: (c + 1)*e >= c + e.
                 low = (low - less) / (1 - less)
-            ends = readable(costs, (low, case.upper), case.facts, True)
-            growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), shown([case]))
+            ends = readable_bounds(costs, (low, case.upper), case.facts, True)
+            growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), union_conditions([case]))
             found.append((growth, replace(case, lower=low)))
         yield found
 
@@ -89,7 +93,7 @@ def over_range(
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
     """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
-    work, span = (pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
+    work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     found = []
     for one, other in product(work, span):
         assert one.lower is not None
@@ -129,12 +133,12 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
     return tuple(found)
 
 
-def certain(growth: Growth) -> tuple[s.Fact, ...]:
+def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
     """What is known where a growth is said to hold; nothing of alternatives."""
     return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
 
 
-def fits(cost: Cost, known: Facts) -> bool:
+def all_arrays_fit(cost: Cost, known: Facts) -> bool:
     """Whether all arrays of a recursive algorithm are known to fit, in caches of however few lines."""
     return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
 
@@ -144,14 +148,14 @@ def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth,
     found = "" if cost.orders is None else cost.orders(facts)
     if isinstance(found, str):
         return found
-    return tuple(replace(each, lower=None, facts=(*facts, *certain(each))) for each in found)
+    return tuple(replace(each, lower=None, facts=(*facts, *unconditional_facts(each))) for each in found)
 
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Whether the growth of io under a condition is known of caches of few lines too; `scope` knows the facts."""
-    there = with_all(scope.facts, certain(growth), scope)
+    there = with_all(scope.facts, unconditional_facts(growth), scope)
     assert growth.upper is not None
-    return fits(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
+    return all_arrays_fit(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
@@ -168,4 +172,4 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
     if compared is None:
         return False
-    return decide_growth("O", pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"
+    return decide_growth("O", growth_pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"

@@ -41,7 +41,7 @@ class GrowthCase:
     upper: Poly
 
 
-def shown(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
+def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     """Where one of some cases holds: both sides of one condition are none."""
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
@@ -101,7 +101,7 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
     """What is known, the value in whole blocks, and these in the sizes, for all remainders of the sizes."""
-    periods = _periods(value)
+    periods = _remainder_periods(value)
     for rests in product(*(range(each) for each in periods.values())):
         known: Facts | None = facts
         part, sizes = value, dict[str, Poly]()
@@ -124,7 +124,7 @@ def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> P
     return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
 
 
-def _periods(value: Poly) -> dict[str, int]:
+def _remainder_periods(value: Poly) -> dict[str, int]:
     """After how much of each size its remainders by numbers come again; nothing where there are too many classes."""
     found: dict[str, int] = {}
     for atom in value.atoms_within():
@@ -145,7 +145,7 @@ def _by_signs(
     With `linear` those stay in which more than one quotient is rounded. Where a symbol is one of a few expressions, a
     `strip` at most, each is looked at.
     """
-    if conditions and (found := _strip(value, facts, strip)) is not None:
+    if conditions and (found := _narrow_symbol(value, facts, strip)) is not None:
         name, places = found
         for place in places:
             apart = Poly.symbol(name) - place
@@ -154,7 +154,7 @@ def _by_signs(
             yield from _by_signs(part, there, (*conditions, *(ends if len(places) > 1 else ())), linear, strip)
         return
     atoms = [each for each in _innermost(value) if not linear or _linear(each.argument)]
-    ways = [way for atom in atoms if (way := _either(value, facts, atom)) or not linear]
+    ways = [way for atom in atoms if (way := _branches_of_maximum(value, facts, atom)) or not linear]
     if not ways:
         yield conditions, facts, value
         return
@@ -178,7 +178,7 @@ def _innermost(value: Poly) -> list[a.PositivePart]:
     return sorted(innermost, key=lambda each: each.key)
 
 
-def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
+def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
     """The value where what a maximum is of is at least 0, and where it is below; nothing where facts say none of it."""
     argument = atom.argument
     found = []
@@ -193,7 +193,7 @@ def _either(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly,
     return found
 
 
-def _strip(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
+def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
     """A symbol that facts bound so closely that it is one of a few expressions; None where there is none."""
     for name in sorted(value.names & facts.bounds.keys()):
         for low, high in product(facts.bounds[name].lower, facts.bounds[name].upper):

@@ -19,10 +19,10 @@ from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.analysis.checks.sizes import guards
 from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.growth import certain, in_other_forms, over_range, pieces, pieces_of_time
-from archline.claims.growth_of_cost import growth, solved_recurrence, theta
+from archline.claims.growth import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
+from archline.claims.growth_of_cost import growth_of_cost, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
-from archline.claims.verdicts import PROVED, Question, Verdict
+from archline.claims.verdicts import PROVED, ClaimQuery, Verdict
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, joined
@@ -32,8 +32,8 @@ from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, Witness, decide_growth, domain_of
 from archline.growth.growths import holds as grows_no_faster
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import knowing, with_fact
-from archline.ir.declarations import declared
+from archline.ir.conditions import assuming_facts, with_fact
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -41,17 +41,17 @@ from archline.numbers import significant
 from archline.records import record, replace
 
 LEAST_RISE = 1.5
-SMALL = 100
+MAX_ZERO_COST_SIZE = 100
 """How many of the smallest sizes are looked at for a cost of 0."""
 SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
 """Where logarithms of a size, or of its half, are 0."""
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
-def by_growth_of_bounds(asked: Question) -> Verdict:
+def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     """By the bounds of the cost, at sizes where neither side is 0 alone."""
-    asked = replace(asked, scope=knowing(asked.scope, *asked.claim.when))
-    first = _compared(asked, asked.scope.facts, asked.facts)
+    asked = replace(asked, scope=assuming_facts(asked.scope, *asked.claim.when))
+    first = _compare_growth(asked, asked.scope.facts, asked.facts)
     proved = first.outcome == "holds"
     if first.outcome == "fails" or not _may_vanish(asked, proved):
         return first
@@ -65,13 +65,13 @@ def by_growth_of_bounds(asked: Question) -> Verdict:
         return first
     ((name, size),) = zeros[-1].items()
     (beyond,) = b.least([name], size + 1)
-    rest = _compared(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
+    rest = _compare_growth(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
 
 
-def _compared(asked: Question, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
     """The growth at the sizes that the facts allow; `known` is what they say of the symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
@@ -79,12 +79,12 @@ def _compared(asked: Question, known: Facts, facts: tuple[s.Fact, ...]) -> Verdi
     if claim.processors is not None:
         found = decide_growth(claim.relation, pieces_of_time(costs, claim.processors.id, facts, known), bound, confirm)
     elif indices is not None and moved is not None:
-        found = decide_growth(claim.relation, pieces(costs, *moved), indices.written(bound), confirm)
+        found = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
         found = replace(found, reason=indices.restored_text(found.reason))
     elif cost.orders is not None or cost.alternatives:
         found = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
     else:
-        found = decide_growth(claim.relation, pieces(costs, cost, facts, known), bound, confirm)
+        found = decide_growth(claim.relation, growth_pieces(costs, cost, facts, known), bound, confirm)
     return asked.verdict(found.outcome, found.reason, proofs=found.proofs)
 
 
@@ -138,7 +138,7 @@ class _Confirmation:
             return None
 
 
-def by_recursion(asked: Question) -> Verdict | None:
+def by_recursion(asked: ClaimQuery) -> Verdict | None:
     """By the recurrence of the cost; None where it has none."""
     claim, cost = asked.claim, asked.cost
     if asked.compares or claim.processors is not None or cost.recursion is None:
@@ -158,7 +158,7 @@ def by_recursion(asked: Question) -> Verdict | None:
         cases = (Growth(solved.lower if some else None, solved.upper),)
     if claim.relation != "O" and any(each.lower is None for each in cases):
         return asked.unknown("no lower bound on its growth is known for all of these sizes")
-    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *certain(each))) for each in cases]
+    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *unconditional_facts(each))) for each in cases]
     found = decide_growth(
         claim.relation, parts, bound, partial(_along_one_size, _Confirmation(cost, asked.facts, claim.bound, indices))
     )
@@ -177,10 +177,10 @@ def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) ->
     return confirmation.shown(side, refuted) if stands else None
 
 
-def by_shown_growth(asked: Question) -> Verdict | None:
+def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
     """By the growth that reports show."""
     claim = asked.claim
-    found = growth(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
+    found = growth_of_cost(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
     uppers, lowers = found.ends(set(map(format_fact, claim.when)))
     domain = domain_of(asked.facts)
     if claim.processors is not None or domain is None:
@@ -191,7 +191,7 @@ def by_shown_growth(asked: Question) -> Verdict | None:
     return None
 
 
-def _may_vanish(asked: Question, proved: bool) -> bool:
+def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
     """Whether zeros are to be looked for: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as full."""
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
@@ -209,7 +209,7 @@ def _is_logarithm(atom: Atom) -> bool:
     return isinstance(atom, a.CeilLog2) or (isinstance(atom, a.RealFunction) and atom.function == "log2")
 
 
-def where_logarithms_vanish(asked: Question) -> Verdict | None:
+def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
     """The verdict on a proved growth claim from below at the least sizes, if it is refuted there.
 
     Growth reads log2(w) as log2(2 + w). So a cost such as k*log2(n) seems Omega(k), and is 0 at n = 1: there the cost
@@ -233,7 +233,7 @@ def where_logarithms_vanish(asked: Question) -> Verdict | None:
         knowing_size = partial(with_fact, fact=fact, scope=asked.scope)
         there = in_other_forms(cost, partial(Poly.substitute, values=value), knowing_size)
         facts = tuple(substituted_fact(each, written) for each in asked.facts)
-        cases = pieces(costs, there, (*facts, fact), knowing_size(asked.known))
+        cases = growth_pieces(costs, there, (*facts, fact), knowing_size(asked.known))
         found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
         if found.outcome == "fails":
             return asked.verdict("fails", f"at {name} = {size}, {found.reason}")
@@ -259,12 +259,16 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _small_points(asked: Question) -> list[Mapping[str, int]]:
+def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     """The least sizes that a claim speaks of."""
-    return list(islice((each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), SMALL))
+    return list(
+        islice(
+            (each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), MAX_ZERO_COST_SIZE
+        )
+    )
 
 
-def _zero_of_one_side(asked: Question, proved: bool) -> Verdict | None:
+def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
     """The verdict of small sizes at which one side of a claim is 0 alone; unknown where that is the lower bound."""
     for place in _small_points(asked):
         ends, claimed = _ends(asked.cost, place), _claimed(asked.claim, place)
@@ -281,7 +285,7 @@ def _zero_of_one_side(asked: Question, proved: bool) -> Verdict | None:
     return None
 
 
-def _both_zero(asked: Question, point: Mapping[str, int]) -> bool:
+def _both_zero(asked: ClaimQuery, point: Mapping[str, int]) -> bool:
     """Whether cost and claim are 0 at a point."""
     ends = _ends(asked.cost, point)
     return _claimed(asked.claim, point) == 0 and ends is not None and ends[1] <= 0
@@ -317,7 +321,7 @@ def growth_text(orders: Iterable[Growth]) -> str | None:
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
     """What a cost is Theta of, or O and Omega as far as they are known, each where neither side alone is 0."""
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
 
     def agrees(order: Growth) -> bool:
         relation = "Theta" if order.tight else "Omega" if order.upper is None else "O"
@@ -325,7 +329,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
         assert bound is not None
         with suppress(ArchlineError):
             claim = s.Ensures(cost.metric, None, relation, bound, order.where, span=bound.span)
-            asked = Question(claim, algorithm, costs, cost, scope)
+            asked = ClaimQuery(claim, algorithm, costs, cost, scope)
             if _may_vanish(asked, proved=True) and _zero_of_one_side(asked, proved=True) is not None:
                 return False
             if where_logarithms_vanish(asked) is not None:
@@ -343,7 +347,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
         for each in (*full, *(b.least(names, least) for least, names in guards(sizes) if names)):
             yield replace(order, where=(*order.where, *each))
 
-    orders = growth(module, algorithm, costs, cost).orders
+    orders = growth_of_cost(module, algorithm, costs, cost).orders
     form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
     if form is not None and (product := extents(form)) is not None:
         # It is Theta of itself, also where it is 0.

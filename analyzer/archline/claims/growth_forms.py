@@ -21,13 +21,13 @@ from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.base_cases import growing, uncapped
+from archline.recurrences.exact.base_cases import growth_lower_bound, uncapped
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
 
 
-def readable(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     """Expressions that a cost between two ends is at least and at most a constant times."""
     below, above = _read(costs, ends, known, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
@@ -72,7 +72,7 @@ def without_conditions(value: Poly, known: Facts) -> Poly:
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
 def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """An expression for the growth prover that a lower bound is at least a constant times."""
-    return _lower(costs, growing(value, known), known)
+    return _lower(costs, growth_lower_bound(value, known), known)
 
 
 def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
@@ -84,7 +84,7 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
     """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
-    merged = _merged(value, upper)
+    merged = _merge_logarithms(value, upper)
     # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
     terms = shortened(merged, blocks=not upper).terms.items()
     return b.total((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
@@ -97,7 +97,7 @@ def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
 
 def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
     """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
-    merged = _merged(part, False)
+    merged = _merge_logarithms(part, False)
     less = min(fmpq(0), merged.constant_term)
     if less and merged != part and is_at_least(value, ONE, facts):
         part = (merged - less).scaled(1 / (1 - less))
@@ -114,7 +114,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
     first = [] if plain == value else [plain]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = whole.positive_terms()
-        for kept in (positive, _apart(positive, whole)):
+        for kept in (positive, _independent_positive_terms(positive, whole)):
             share = _share(value, kept, facts) if kept else None
             if share is not None:
                 return _below(costs, kept.scaled(share), value, facts)
@@ -164,7 +164,7 @@ def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
     return middle if is_at_least(value, kept.scaled(middle), facts) else least
 
 
-def _apart(positive: Poly, whole: Poly) -> Poly:
+def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
     """The positive terms that are no multiples of negative ones: (q - 1)*b + r is at least r, as q may be 1."""
     negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
     return Poly(
@@ -204,7 +204,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
         return False
 
 
-def _merged(value: Poly, upper: bool) -> Poly:
+def _merge_logarithms(value: Poly, upper: bool) -> Poly:
     """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
@@ -212,7 +212,7 @@ def _merged(value: Poly, upper: bool) -> Poly:
         reduced = False
         for atom, power in monomial:
             factor = Poly.of_atom(atom)
-            ends = _nearby(atom) if power > 0 else None
+            ends = _log_bounds_nearby(atom) if power > 0 else None
             if ends is not None:
                 end = ends[upper == (coefficient > 0)]
                 less = end.constant_term < 0
@@ -224,7 +224,7 @@ def _merged(value: Poly, upper: bool) -> Poly:
     return total
 
 
-def _nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
     """Bounds of ceil(log2(e)) in ceil(log2(n)), n >= 1, for an e that lies between c*n - d and c*n + d'.
 
     c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').

@@ -18,18 +18,18 @@ from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.growth import (
-    certain,
     facts_of_case,
     growth_of_recurrence,
+    growth_pieces,
     in_any_cache,
     over_range,
-    pieces,
     pieces_by_cases,
+    unconditional_facts,
 )
-from archline.claims.growth_cases import GrowthCase, shown
+from archline.claims.growth_cases import GrowthCase, union_conditions
 from archline.claims.growth_forms import without_blocks, without_conditions
 from archline.claims.growth_of_recursion import BySolving, by_solving
-from archline.claims.io_growth import least
+from archline.claims.io_growth import io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import same
@@ -37,8 +37,8 @@ from archline.growth.candidates import Shape, as_factor, logarithmic, names_in, 
 from archline.growth.growths import Growth, domain_of, holds
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
-from archline.ir.conditions import knowing, with_all
-from archline.ir.declarations import declared
+from archline.ir.conditions import assuming_facts, with_all
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -64,7 +64,7 @@ class CostGrowth:
     def ends(self, given: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
-        facts = [[format_fact(fact) for fact in certain(each)] for each in cases]
+        facts = [[format_fact(fact) for fact in unconditional_facts(each)] for each in cases]
         some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
         uppers = (self.upper, *(each.upper for each in some))
         lowers = (self.lower, *(each.lower for each in some))
@@ -97,17 +97,17 @@ def theta(order: s.Expr, *where: s.Fact) -> Growth:
     return Growth(order, order, where=where)
 
 
-LEAST = (2, 3, 4)
+START_SIZES = (2, 3, 4)
 """From which sizes on a cost is compared that may vanish at smaller ones."""
 ROUNDED = 16
 """The same of forms with quotients that are rounded."""
 MAX_COMPARED = 24
 """Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
-TALL = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
+TALL_CACHE = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
 """What is taken of a cache of which nothing is said: it has more lines than a line has words."""
 
 
-def growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
+def growth_of_cost(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
     return search(lambda: _searched(module, algorithm, costs, cost), CostGrowth(None, None))
 
@@ -119,22 +119,22 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     found = _with_recursion(found, algorithm, costs, cost)
     if found.known:
         return found
-    rough = _unguarded(module, algorithm, cost)
+    rough = _without_guards(module, algorithm, cost)
     more = (*cost.at_most, *rough, *_accesses(module, algorithm, cost))
-    uppers = (growth(module, algorithm, costs, each).upper for each in more)
-    lowers = (growth(module, algorithm, costs, each).lower for each in (*cost.at_least, *rough))
+    uppers = (growth_of_cost(module, algorithm, costs, each).upper for each in more)
+    lowers = (growth_of_cost(module, algorithm, costs, each).lower for each in (*cost.at_least, *rough))
     if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
-        known = declared(module, algorithm).facts
+        known = declared_scope(module, algorithm).facts
         found = replace(found, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, known))
     domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         found,
-        upper=reduce(lambda one, other: _sharper(one, other, domain, upper=True), uppers, found.upper),
-        lower=reduce(lambda one, other: _sharper(one, other, domain, upper=False), lowers, found.lower),
+        upper=reduce(lambda one, other: _sharper_growth(one, other, domain, upper=True), uppers, found.upper),
+        lower=reduce(lambda one, other: _sharper_growth(one, other, domain, upper=False), lowers, found.lower),
     )
 
 
-def _unguarded(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
+def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
     """The plainer bounds of an exact form with maxima, where guards that the sizes decide are not counted."""
     if not cost.exact or cost.upper is None or not any(isinstance(each, PositivePart) for each in cost.upper.atoms()):
         return ()
@@ -180,14 +180,14 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
         upper, lower = (None if each is None else restored(each) for each in (solved.upper, solved.lower))
         solved, size = replace(solved, upper=upper, lower=lower), restored(size)
     domain = domain_of(facts)
-    upper = _sharper(found.upper, solved.upper, domain, upper=True)
+    upper = _sharper_growth(found.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
         return replace(found, upper=upper)
     if solved.least > 1:
         if found.tight is not None or not same(solved.lower, solved.upper):
             return replace(found, upper=upper)
         return replace(found, upper=upper, tight=theta(solved.lower, b.binary(">=", size, b.number(solved.least))))
-    return replace(found, upper=upper, lower=_sharper(found.lower, solved.lower, domain, upper=False))
+    return replace(found, upper=upper, lower=_sharper_growth(found.lower, solved.lower, domain, upper=False))
 
 
 def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
@@ -207,7 +207,7 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
     return by_solving(cost.recursion, added, facts)
 
 
-def _sharper(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
+def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
     """The sharper one of two upper bounds on growth, or of two lower ones; the first where neither is proved so."""
     if one is None or other is None or domain is None:
         return other if one is None else one
@@ -222,7 +222,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     sizes, facts = module.signatures[algorithm].size_names, (*facts_in_sizes(algorithm), *assumed(algorithm))
     # The growth of a recursion that splits its processors is that of its recurrence.
     sizes = (*sizes, *(("P",) if algorithm.grid and cost.recursion is None else ()))
-    known = declared(module, algorithm).facts
+    known = declared_scope(module, algorithm).facts
     indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
     if indices is not None and moved is not None:
         found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
@@ -232,7 +232,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     settled = found.under or found.tight or found.upper is None or found.lower is not None
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
         return found
-    tight = _from_sizes(costs, cost, sizes, facts, declared(module, algorithm))
+    tight = _from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
     everywhere = tight is not None and not tight.where
     return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(found, tight=tight)
 
@@ -251,7 +251,7 @@ def _from_sizes(
         if added and domain_of(where) is not None:
             yield from islice(_searches(costs, cost, sizes, where, with_all(scope.facts, added, scope)), 1, None)
 
-    for start in _starts(cost.lower):
+    for start in _start_sizes(cost.lower):
         raised = [
             name
             for name, value in bounds
@@ -279,23 +279,23 @@ def _after_zeros(value: Poly, name: str, start: int) -> int:
     return min(positive, default=start)
 
 
-def _starts(value: Poly) -> tuple[int, ...]:
+def _start_sizes(value: Poly) -> tuple[int, ...]:
     """The sizes to try: small ones, and the first one behind all numbers that a size is compared with."""
     numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
     rounded = any(isinstance(atom, Floor) and atom.modulus.is_constant for atom in value.atoms_within())
-    more = (each + 1 for each in (max(numbers, default=0),) if LEAST[-1] <= each)
-    return (*LEAST, *more, *((ROUNDED,) if rounded else ()))
+    more = (each + 1 for each in (max(numbers, default=0),) if START_SIZES[-1] <= each)
+    return (*START_SIZES, *more, *((ROUNDED,) if rounded else ()))
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """What a recurrence with a cut-off is O of, each growth with its condition."""
     said = "Z" in s.names(algorithm.where)
-    facts = (*facts_in_sizes(algorithm), *(() if said else (TALL,)))
+    facts = (*facts_in_sizes(algorithm), *(() if said else (TALL_CACHE,)))
     found = growth_of_recurrence(cost, facts)
     if isinstance(found, str):
         return CostGrowth(None, None)
-    scope = knowing(declared(module, algorithm), *facts)
-    below, tall, under = least(costs, cost, scope.facts), () if said else (TALL,), list[Growth]()
+    scope = assuming_facts(declared_scope(module, algorithm), *facts)
+    below, tall, under = io_growth_lower_bound(costs, cost, scope.facts), () if said else (TALL_CACHE,), list[Growth]()
     for each in found:
         if not in_any_cache(costs, cost, each, facts, scope):
             return CostGrowth(None, None)
@@ -323,7 +323,7 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
             found = each.growth()
             if found.known:
                 return found
-            upper, lower = _sharper(upper, found.upper, domain, upper=True), lower or found.lower
+            upper, lower = _sharper_growth(upper, found.upper, domain, upper=True), lower or found.lower
             under, tight = under or found.under, tight or found.tight
     return CostGrowth(upper, lower, under, tight)
 
@@ -345,7 +345,7 @@ def _searches(
     with suppress(ArchlineError):
         for blocks in (True, False):
             bounds = _bounds(_readable(cost, known, blocks))
-            yield _Search(bounds, sizes, facts, pieces(costs, cost, facts, known, blocks))
+            yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, known, blocks))
         if cost.exact and all(each.conditions for each in cost.regimes):
             for found in pieces_by_cases(costs, cost, facts, known):
                 some = [each for each in found if domain_of(each[0].facts) is not None]
@@ -399,7 +399,7 @@ class _Search:
             if self._above(each):
                 if self._below(each):
                     return CostGrowth(each, each)
-                upper = _sharper(upper, each, self._everywhere, upper=True)
+                upper = _sharper_growth(upper, each, self._everywhere, upper=True)
         tried = [upper] if lowers != uppers else [upper, *proposed]
         others = (each for each in self._proposed(lowers) if not any(same(each, other) for other in tried))
         found = CostGrowth(upper, next(filter(self._below, others), None))
@@ -422,8 +422,8 @@ class _Search:
         smallest = b.call("min", *low) if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
-        under = tuple(theta(each.expr, *shown(part)) for each, part in groups.items())
-        if nowhere and len(groups) == 1 and certain(under[0]) == under[0].where:
+        under = tuple(theta(each.expr, *union_conditions(part)) for each, part in groups.items())
+        if nowhere and len(groups) == 1 and unconditional_facts(under[0]) == under[0].where:
             # It is 0 elsewhere.
             return replace(found, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
         return replace(found, under=under)
@@ -474,13 +474,13 @@ class _Search:
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
     """The bounds by regimes, that of the recursive cases first."""
     if cost.regimes:
-        return [_plain(each.lower, each.upper, each.cases) for each in reversed(cost.regimes)]
+        return [_without_caps(each.lower, each.upper, each.cases) for each in reversed(cost.regimes)]
     assert cost.lower is not None
     assert cost.upper is not None
     return [(cost.lower, cost.upper)]
 
 
-def _plain(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
+def _without_caps(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
     """Bounds without sizes that are cut off at numbers, as far as the first case decides."""
     if lower == upper or not cases:
         return lower, upper

@@ -15,8 +15,8 @@ from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
 from archline.claims.growth import (
     growth_of_recurrence,
+    growth_pieces,
     in_small_caches,
-    pieces,
 )
 from archline.claims.growth_forms import at_least, without_differences
 from archline.expr import build as b
@@ -27,13 +27,13 @@ from archline.ir.layout import LINE, ONE_LINE
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.exact.base_cases import growing
+from archline.recurrences.exact.base_cases import growth_lower_bound
 
 NOT_FROM_BELOW = "the derived lower bounds do not decide it"
 NOT_FROM_ABOVE = "no bound is known to hold under these facts"
 
 
-def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
+def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
     """A lower bound on the growth of io over all schedules; with `touched`, of the compulsory misses alone.
 
     None where there is none.
@@ -41,7 +41,7 @@ def least(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s
     found = cost.orderless
     if found is None:
         return None
-    terms = (*_touched(costs, found, known), *_floors(costs, found, known, touched))
+    terms = (*_compulsory_growths(costs, found, known), *_hbl_growths(costs, found, known, touched))
     return b.total((False, each) for each in terms) if terms else None
 
 
@@ -52,7 +52,7 @@ def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tu
     return b.least(sizes, 2)
 
 
-def _touched(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.Expr]:
+def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.Expr]:
     if found.some:
         yield b.ONE
     if not found.touched:
@@ -69,7 +69,7 @@ def _touched(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
     """What is touched in forms to be compared, and what each is divided by; with 1 where there is `some`."""
-    relaxed, plain = (growing(each, known) for each in (_without_floors(touched, known), touched))
+    relaxed, plain = (growth_lower_bound(each, known) for each in (_without_floors(touched, known), touched))
     if relaxed != plain:
         # Words are easier to compare than words over L.
         yield (relaxed + some) * LINE, [b.name("L")]
@@ -80,11 +80,11 @@ def _without_floors(value: Poly, known: Facts) -> Poly:
     """No more than a value: e for L*floor(e/L) where that is subtracted, and (e + 1)/L - 1 for one that may be -1."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
-        total = total + (_less(monomial, coefficient, known) or Poly({monomial: coefficient}))
+        total = total + (_floor_free_bound(monomial, coefficient, known) or Poly({monomial: coefficient}))
     return total
 
 
-def _less(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
+def _floor_free_bound(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
     """No more than a term with a floor(e/L) that is easier to compare; None where there is none."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
@@ -97,7 +97,7 @@ def _less(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
     return None
 
 
-def _floors(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
+def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
     """What the iterations of bodies fetch, those together that fetch as much each.
 
     Others that fetch more each may be added, and 1 where any line is touched: at small sizes some bodies have no
@@ -211,14 +211,14 @@ class IoClaim:
     def _plain(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
         """Io between two ends, without regimes."""
         cost = replace(self.cost, lower=lower, upper=upper, orders=None, alternatives=(), lowers=())
-        return _Bounds(pieces(self.costs, cost, self.facts, known))
+        return _Bounds(growth_pieces(self.costs, cost, self.facts, known))
 
     def _open(self, reason: str) -> _Bounds:
         return _Bounds((Growth(None, None, self.facts),), neither=reason)
 
     def _any_schedule(self) -> Iterator[_Bounds]:
         """What every schedule of the same iterations fetches."""
-        below = least(self.costs, self.cost, self.known)
+        below = io_growth_lower_bound(self.costs, self.cost, self.known)
         if below is not None:
             found = Growth(below, None, self.facts)
             yield _Bounds((found,), f"every schedule has {found.text}", "for every schedule ", orders=True)

@@ -22,15 +22,15 @@ from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Cos
 from archline.analysis.sampling import assumed
 from archline.claims.growth import growth_of_recurrence, in_any_cache
 from archline.claims.growth_forms import at_most
-from archline.claims.growth_of_cost import TALL, growth_of
-from archline.claims.io_growth import above_one, least, per_line, power_of_words
+from archline.claims.growth_of_cost import TALL_CACHE, growth_of
+from archline.claims.io_growth import above_one, io_growth_lower_bound, per_line, power_of_words
 from archline.expr import build as b
 from archline.expr.text import Formula, phrase
 from archline.growth.growths import is_number, order
 from archline.growth.is_big_o import proves
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import knowing
-from archline.ir.declarations import declared
+from archline.ir.conditions import assuming_facts
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -63,7 +63,7 @@ class OptimalityRegime:
 
 
 @record
-class Attained:
+class OptimalityResult:
     """The regimes, from few lines to many, `under` conditions that all of them take for granted.
 
     `floors` are what any schedule is Omega of, besides the lines that are touched.
@@ -74,7 +74,7 @@ class Attained:
     floors: tuple[Formula, ...] = ()
 
 
-def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Attained | None:
+def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> OptimalityResult | None:
     """How near the io of an algorithm is to that, by the regimes of Z in which it is another factor.
 
     None where io is not known. Growth is about sizes from 1 on; from 2 on where nothing is touched at 1.
@@ -82,21 +82,23 @@ def attained(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -
     if cost.upper is None or cost.orderless is None:
         return None
     said = "Z" in s.names(algorithm.where)
-    under = () if said else (TALL,)
+    under = () if said else (TALL_CACHE,)
     sizes = module.signatures[algorithm].size_names
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     under = (*under, *above_one(cost.orderless, sizes, scope.facts))
     facts = (*algorithm.where, *assumed(algorithm), *under)
     try:
-        scope = knowing(scope, *facts)
+        scope = assuming_facts(scope, *facts)
         known = scope.facts
-        search = _Search(costs, cost, scope, facts, least(costs, cost, known), _factors(cost.orderless, sizes))
+        search = _Search(
+            costs, cost, scope, facts, io_growth_lower_bound(costs, cost, known), _factors(cost.orderless, sizes)
+        )
         regimes = tuple(search.regimes())
         floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, known))
     except ArchlineError:
         # The diagnostic speaks of the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
-    return Attained(tuple(map(Formula, under)), regimes, floors)
+    return OptimalityResult(tuple(map(Formula, under)), regimes, floors)
 
 
 def _terms_below(

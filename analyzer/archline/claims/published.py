@@ -14,7 +14,7 @@ from typing import Any
 
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.io_growth import above_one, least
+from archline.claims.io_growth import above_one, io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
@@ -22,7 +22,7 @@ from archline.expr.tree import substituted
 from archline.expr.values import ends, evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
 from archline.ir.conditions import with_all
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
@@ -30,7 +30,7 @@ from archline.language.parser import parse_expression
 from archline.records import record
 from archline.resources import resource
 
-FAR, WORDS = 2**40, 2**24
+COMPARISON_SIZE, WORDS = 2**40, 2**24
 """Sizes and words of fast memory at which leading coefficients are compared."""
 
 
@@ -59,7 +59,7 @@ class Published:
 
 
 @lru_cache(maxsize=1)
-def tables() -> dict[str, Any]:
+def published_tables() -> dict[str, Any]:
     """What the file has: `source`, `kernels`, and `algorithms` with their `kernel`, `sizes` and `because`."""
     found: dict[str, Any] = json.loads((resource("bounds") / "published.json").read_text(encoding="utf-8"))
     return found
@@ -75,25 +75,25 @@ def target_of(algorithm: s.Algorithm) -> str | None:
     return f"{'.'.join(inside.with_suffix('').parts)}::{algorithm.name}"
 
 
-def published(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Published | None:
+def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Published | None:
     """The published bounds of an algorithm of the library that is one of the kernels."""
-    known = tables()["algorithms"].get(target_of(algorithm))
+    known = published_tables()["algorithms"].get(target_of(algorithm))
     if known is None or cost.orderless is None:
         return None
     sizes = {name: parse_expression(value) for name, value in (known["sizes"] | {"S": "Z"}).items()}
-    ours = _Ours.of(module, algorithm, costs, cost)
+    ours = _DerivedBound.of(module, algorithm, costs, cost)
     found = []
-    for by, text in tables()["kernels"][known["kernel"]].items():
+    for by, text in published_tables()["kernels"][known["kernel"]].items():
         theirs = substituted(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
-        found.append(PublishedBound(by, tables()["source"][by], format_expression(theirs), relation, times))
+        found.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
     because = known.get("because") if any(each.relation != "the same" for each in found) else None
     return Published(known["kernel"], tuple(found), because)
 
 
 @record
-class _Ours:
+class _DerivedBound:
     """Our bound at L = 1: its growth, that of its compulsory part, and the facts of the sizes."""
 
     cost: Cost
@@ -103,14 +103,14 @@ class _Ours:
     facts: tuple[s.Fact, ...]
 
     @staticmethod
-    def of(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _Ours:
+    def of(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _DerivedBound:
         assert cost.orderless is not None
         sizes = module.signatures[algorithm].size_names
-        scope = declared(module, algorithm)
+        scope = declared_scope(module, algorithm)
         facts = (*algorithm.where, *assumed(algorithm), *above_one(cost.orderless, sizes, scope.facts))
         known = with_all(scope.facts, facts, scope)
-        whole, touched = (least(costs, cost, known, touched=only) for only in (False, True))
-        return _Ours(cost, sizes, _of_words(whole), _of_words(touched), facts)
+        whole, touched = (io_growth_lower_bound(costs, cost, known, touched=only) for only in (False, True))
+        return _DerivedBound(cost, sizes, _of_words(whole), _of_words(touched), facts)
 
     def relation(self, theirs: s.Expr) -> str:
         """How theirs grows relative to ours.
@@ -137,7 +137,7 @@ class _Ours:
     def times(self, theirs: s.Expr) -> float | None:
         """How many times ours theirs is at large sizes."""
         assert self.cost.orderless is not None
-        point = {**dict.fromkeys(self.sizes, FAR), "Z": WORDS, "L": 1}
+        point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": WORDS, "L": 1}
         try:
             value, own = evaluate(theirs, point), self.cost.orderless.at(point)
         except EvaluationError:

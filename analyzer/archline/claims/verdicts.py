@@ -42,7 +42,7 @@ class Verdict:
 
 
 @record(eq=False)
-class Question:
+class ClaimQuery:
     """Whether a claim on a cost of an algorithm holds; the scope says what is known of its sizes."""
 
     claim: s.Ensures
@@ -87,11 +87,11 @@ class Question:
         return self.verdict("unknown", reason)
 
 
-Tactic: TypeAlias = Callable[[Question], Verdict | None]
+Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
 """Decides a question, or says why it does not; None where it does not apply."""
 
 
-def first_decided(asked: Question, tactics: Iterable[Tactic]) -> Verdict | None:
+def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
     """The verdict of the first tactic that decides; else that of the first that applies."""
     found: Verdict | None = None
     for tactic in tactics:

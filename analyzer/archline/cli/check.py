@@ -160,10 +160,10 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
     """The report with what the baseline says."""
     from archline.api.baselines import compared_with
     from archline.api.changes import Terms
-    from archline.costs.sizes import share
+    from archline.costs.sizes import parse_share
 
     cached = not options.no_cache
     where = options.configuration.facts if options.where is None else options.where
-    terms = Terms(share(options.tolerance or "0"), where=where)
+    terms = Terms(parse_share(options.tolerance or "0"), where=where)
     changes, accepted = compared_with(options.baseline, targets, terms, options.jobs, cached)
     return replace(report, changes=changes, accepted=accepted, compared=True)

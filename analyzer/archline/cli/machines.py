@@ -56,7 +56,7 @@ def execute(options: argparse.Namespace) -> str:
             chosen = chosen.in_year(options.year)
         if options.format == "json":
             return json.render(report.document(chosen, models()))
-        return report.one(chosen, models(), terminal_width())
+        return report.machine_page(chosen, models(), terminal_width())
     if options.year is not None:
         raise error(
             rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"

@@ -13,7 +13,7 @@ from pathlib import Path
 from archline.analysis.checks.failures import assumed_facts, refusal
 from archline.analysis.cost import Cost
 from archline.analysis.sampling import assumed, constants_of, offsets_rules
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.compare.orders import CostOrder, OrderVerdict, apart
 from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
@@ -35,7 +35,7 @@ from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import divisions, rewritten, substituted, substituted_fact
 from archline.growth.growths import Growth, GrowthVerdict, decide_side, together
 from archline.growth.is_big_o import Proved
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.checking.contracts import costs_in
@@ -120,7 +120,7 @@ class _Setting:
         """What holds of the sizes of a claim wherever the algorithm has a run."""
         (module, node), tree = self.program, self.subject.report.costs.tree
         own: list[s.Fact] = [*facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
-        own += [b.binary("<=", tree(rule.low), tree(rule.high)) for rule in offsets_rules(declared(module, node))]
+        own += [b.binary("<=", tree(rule.low), tree(rule.high)) for rule in offsets_rules(declared_scope(module, node))]
         own += [b.binary(">=", b.name(name), b.number(least)) for name, least in self.least.items()]
         names = {*self.own, *MACHINE_SYMBOLS}
         for each in own:
@@ -308,7 +308,7 @@ class ClaimOfCosts:
             if bound is not None and not setting.sizes and s.names(bound) <= names:
                 ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
                 costs = setting.subject.report.including(metric).costs
-                (found,) = decide(*setting.program, costs, [ensures], assumed_facts(*setting.program))
+                (found,) = decide_claims(*setting.program, costs, [ensures], assumed_facts(*setting.program))
                 if found.outcome == outcome:
                     yield GrowthVerdict(found.outcome, found.reason, found.proofs)
 

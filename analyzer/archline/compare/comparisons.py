@@ -22,7 +22,7 @@ from archline.compare.verdicts import (
     with_executions,
 )
 from archline.costs import rules
-from archline.costs.sizes import Given, check_known, unplaced
+from archline.costs.sizes import Given, check_known, from_python
 from archline.energy.answers import applied, numeric
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
@@ -351,7 +351,9 @@ class _Work:
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
                 runs.append(each.run(own(self.at, each), self._settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
-                estimates = [self._numeric(each, machine, unplaced(dict(runs[each].sizes)), plain) for each in (i, j)]
+                estimates = [
+                    self._numeric(each, machine, from_python(dict(runs[each].sizes)), plain) for each in (i, j)
+                ]
                 verdict = judge(estimates[0], estimates[1], self.by)
                 if verdict.verdict == OPEN:
                     data = str(self.settings.matrix)

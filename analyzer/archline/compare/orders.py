@@ -29,8 +29,8 @@ from archline.expr.values import ends, evaluate
 from archline.growth.balls import exact_text
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import excluded, with_all
 from archline.ir.conditions import never_negative as signs
+from archline.ir.conditions import some_fact_excluded, with_all
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.numbers import digits, fmpq, point_text
@@ -398,7 +398,7 @@ def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterat
         for regime in cost.regimes:
             for case in regime.cases:
                 more = [substituted_fact(each, amount.sizes) for each in facts_of_case(case)]
-                if not excluded(more, scope.with_facts(facts)):
+                if not some_fact_excluded(more, scope.with_facts(facts)):
                     yield with_all(facts, more, scope), ends([regime.lower], [regime.upper])
         return
     lowers = [cost.lower, *(value for _, value in cost.lowers)]

@@ -18,7 +18,7 @@ from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import evaluate_static
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -90,7 +90,7 @@ class Sizes:
         header = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
         module = load_text(f"algorithm sizes({header}){grid}:\n{where}    pass\n", "<claim>")
         algorithm = module.algorithms["sizes"]
-        return cls(algorithm, declared(module, algorithm), names, algorithm.where)
+        return cls(algorithm, declared_scope(module, algorithm), names, algorithm.where)
 
     def points(self) -> Iterator[Point]:
         """Sizes that satisfy the facts: those of interest, all small ones, then larger and larger."""

@@ -25,14 +25,14 @@ from archline.analysis.cost import Cost, Costs
 from archline.costs import rules
 from archline.costs.communication import ProblemBounds
 from archline.costs.derived import DerivedCosts
-from archline.costs.trials import COST_GRID, Messages, checked
+from archline.costs.trials import COST_GRID, Messages, check_messages
 from archline.execution.run import tried
 from archline.execution.run_rules import RACE as DATA_RACE
 from archline.expr.text import format_fact
 from archline.growth import rules as growth_rules
-from archline.ir.conditions import denied
-from archline.ir.declarations import declared
-from archline.ir.recursive import inherited
+from archline.ir.conditions import is_refuted
+from archline.ir.declarations import declared_scope
+from archline.ir.recursive import inherited_facts
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
@@ -49,7 +49,7 @@ MAX_CONFIRMED = 3
 """So many of the smallest sizes of a certain failure are executed to confirm it."""
 
 
-def _known(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+def _replace_unknown_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
     """Of the costs that are unknown the others."""
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
@@ -75,7 +75,7 @@ class AlgorithmUnderFacts:
     @cached_property
     def inherited(self) -> tuple[s.Fact, ...]:
         """Those that hold in all calls that it makes of itself."""
-        return inherited(*self._plain, self.further_facts) if self.further_facts else ()
+        return inherited_facts(*self._plain, self.further_facts) if self.further_facts else ()
 
     @cached_property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
@@ -97,8 +97,8 @@ class AlgorithmUnderFacts:
             if all(cost.upper is not None for cost in found):
                 break
             other = derive(*with_where(*self._plain, facts))
-            metrics = {**found.metrics, **_known(found.metrics, other.metrics)}
-            kinds = {**found.flops_by_kind, **_known(found.flops_by_kind, other.flops_by_kind)}
+            metrics = {**found.metrics, **_replace_unknown_costs(found.metrics, other.metrics)}
+            kinds = {**found.flops_by_kind, **_replace_unknown_costs(found.flops_by_kind, other.flops_by_kind)}
             found = replace(found, metrics=metrics, flops_by_kind=kinds)
         return found
 
@@ -114,7 +114,7 @@ class AlgorithmUnderFacts:
     @property
     def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
         """Facts under which a cost may be found that is not under those: with what results assume, or none."""
-        assumed = inherited(*self.executed, assumed_facts(*self.executed))
+        assumed = inherited_facts(*self.executed, assumed_facts(*self.executed))
         if assumed:
             yield (*self.inherited, *assumed)
         if self.inherited:
@@ -204,7 +204,7 @@ class AlgorithmUnderFacts:
 
     def messages(self, most: int) -> Messages | None:
         """What runs on grids of up to so many processors show of its messages; None where it sends none."""
-        return checked(*self.executed, most) if self.node.grid else None
+        return check_messages(*self.executed, most) if self.node.grid else None
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
         """Its `cost`, without the runs that look for lost messages."""
@@ -241,7 +241,7 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
         return (endless,)
     kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
-    failure = next((each for each in failures if _confirmed(module, algorithm, each)), None)
+    failure = next((each for each in failures if _is_confirmed_by_run(module, algorithm, each)), None)
     if failure is not None:
         return (reported(failure),)
     races = certain_races(module, algorithm)
@@ -253,7 +253,7 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     return (spawned[0],) if isinstance(found, Diagnostic) and found.rule is DATA_RACE else ()
 
 
-def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
+def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Whether an execution at the sizes of a failure stops there."""
     found = tried(module, algorithm, failure.sizes)
     # There is no data of some sizes.
@@ -262,13 +262,13 @@ def _confirmed(module: model.Module, algorithm: s.Algorithm, failure: Failure) -
 
 def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
     """Raise ArchlineError (AL483) where numbers bound one size and leave none, or one of its facts denies another."""
-    scope = declared(algorithm.module, algorithm.node)
+    scope = declared_scope(algorithm.module, algorithm.node)
     for name, bounds in scope.facts.bounds.items():
         if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
             span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
             message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
             raise error(growth_rules.NO_SIZES, message, span=span)
     for fact in facts:
-        if denied(fact, scope):
+        if is_refuted(fact, scope):
             message = f"`{format_fact(fact)}` contradicts the other facts about its sizes"
             raise error(growth_rules.NO_SIZES, message, span=fact.span)

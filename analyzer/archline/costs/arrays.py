@@ -13,7 +13,7 @@ from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, broken, upper_at
 from archline.costs import rules
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import checked_point, unplaced
+from archline.costs.sizes import checked_point, from_python
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE
@@ -50,8 +50,8 @@ def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDA
     known_bounds(derived, cost)
     needed = needed_names(derived, cost)
     arrays = {name: _integers(value) for name, value in given.items()}
-    smallest = {name: value if isinstance(value, str) else _least(value) for name, value in arrays.items()}
-    checked_point(unplaced(smallest), derived.names, needed=needed)
+    smallest = {name: value if isinstance(value, str) else _minimum_value(value) for name, value in arrays.items()}
+    checked_point(from_python(smallest), derived.names, needed=needed)
     try:
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:
@@ -72,22 +72,22 @@ def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDA
 def _integers(value: Any) -> Any:
     """An array of int64, or of integers of Python; for what is neither, the first thing that is not an integer."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
-        return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _short(value.astype(object))
+        return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _fits_int64(value.astype(object))
     array = np.array(value, dtype=object)
     for each in array.flat:
         if isinstance(each, bool | np.bool_) or not isinstance(each, int | np.integer):
             return str(each)
-    return _short(array)
+    return _fits_int64(array)
 
 
-def _short(array: NDArray[Any]) -> NDArray[Any]:
+def _fits_int64(array: NDArray[Any]) -> NDArray[Any]:
     try:
         return array.astype(np.int64)
     except OverflowError:
         return np.array(np.frompyfunc(int, 1, 1)(array), dtype=object)
 
 
-def _least(array: NDArray[Any]) -> int | None:
+def _minimum_value(array: NDArray[Any]) -> int | None:
     return int(array.min()) if array.size else 1
 
 

@@ -59,7 +59,7 @@ class ProblemBounds:
         return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
 
 
-def replicated(point: Mapping[str, int | Fraction], problem: bool) -> str:
+def replication_note(point: Mapping[str, int | Fraction], problem: bool) -> str:
     """What a run showed, and that there are no lower bounds for it."""
     at = f"in a run at {point_text(point)} " if point else ""
     shown = f"{REPLICATED}: {at}several processors read one element of the input"

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
-from archline.analysis.cache.parallel import Schedule, io_on, schedules
+from archline.analysis.cache.parallel import ScheduleBound, io_on, parallel_io_bounds
 from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
@@ -18,11 +18,11 @@ from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
-from archline.claims.decide import decide
+from archline.claims.decide import decide_claims
 from archline.claims.growth_claims import growth_text, shown_growth
-from archline.claims.growth_of_cost import growth
-from archline.claims.optimality import Attained, attained
-from archline.claims.published import Published, published
+from archline.claims.growth_of_cost import growth_of_cost
+from archline.claims.optimality import OptimalityResult, optimality_regimes
+from archline.claims.published import Published, published_bounds
 from archline.claims.verdicts import Verdict
 from archline.costs import rules
 from archline.costs.communication import ProblemBounds
@@ -31,7 +31,7 @@ from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
 from archline.expr.text import Formula
 from archline.growth.growths import Growth
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
@@ -207,12 +207,12 @@ class DerivedCosts:
         costs = self.costs if "io" in named else self.without_io
         more = {metric: self.including(metric).without_io[metric] for metric in sorted(named.difference(costs.metrics))}
         costs = replace(costs, metrics={**costs.metrics, **more}) if more else costs
-        return decide(self.module, self.node, costs, facts=assumed_facts(*self.executed))
+        return decide_claims(self.module, self.node, costs, facts=assumed_facts(*self.executed))
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """The values checked, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
         point = checked_point(given, self.names, self.where, option=option, needed=needed)
-        rules_of = offsets_rules(declared(self.module, self.node))
+        rules_of = offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
         if broken is not None:
             span = next(each.span for each in self.node.parameters if each.name == broken.array)
@@ -256,14 +256,14 @@ class DerivedCosts:
         return with_where(self.module, self.node, assumed_facts(*self.executed))
 
     @cached_property
-    def attained(self) -> Attained | None:
+    def attained(self) -> OptimalityResult | None:
         """How near io is to the least that any order of the same iterations fetches; None where it is unknown."""
-        return attained(*self._under_assumptions, self.costs, self.costs["io"])
+        return optimality_regimes(*self._under_assumptions, self.costs, self.costs["io"])
 
     @cached_property
     def published(self) -> Published | None:
         """Published lower bounds on io next to ours, for algorithms of the library that are kernels of PolyBench."""
-        return published(self.module, self.node, self.costs, self.costs["io"])
+        return published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property
     def replicated(self) -> Mapping[str, int] | None:
@@ -298,7 +298,7 @@ class DerivedCosts:
         self._check_processors(processors)
         return io_on(self.module, self.node, self.costs["io"], processors)
 
-    def schedules(self, processors: int | str) -> tuple[Schedule, ...]:
+    def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
         """What io is on so many processors under schedules out of serial order."""
-        span = growth(self.module, self.node, self.costs, self.costs["span"]).upper
-        return schedules(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
+        span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
+        return parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))

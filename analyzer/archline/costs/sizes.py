@@ -30,14 +30,14 @@ Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 """Values by name, each with its place on the command line, if it has one."""
 
 
-def unplaced(values: Mapping[str, object]) -> Given:
+def from_python(values: Mapping[str, object]) -> Given:
     """Values that Python code gives."""
     return {name: (value, None) for name, value in values.items()}
 
 
-def together(sizes: Mapping[str, object] | None, named: Mapping[str, object]) -> Given | None:
+def merge_sizes(sizes: Mapping[str, object] | None, named: Mapping[str, object]) -> Given | None:
     """Sizes as a mapping and as keywords, the latter first; None where neither gives any."""
-    return None if sizes is None and not named else unplaced({**(sizes or {}), **named})
+    return None if sizes is None and not named else from_python({**(sizes or {}), **named})
 
 
 @record
@@ -106,7 +106,7 @@ def read_sizes(text: str, option: str) -> dict[str, int]:
     return found
 
 
-def share(text: str) -> Fraction:
+def parse_share(text: str) -> Fraction:
     """A share as `2%` or `0.02` says; without `%` it is less than 1. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
@@ -151,7 +151,7 @@ def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list
 
 
 def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
-    hint = did_you_mean(name, known) or _those("values are given for", needed)
+    hint = did_you_mean(name, known) or _name_list("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
@@ -204,21 +204,21 @@ def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -
         return Diagnostic(rule, message, span)
 
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        return finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_shown(value)}")
+        return finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_display_value(value)}")
     if name not in names.amounts and value != int(value):
-        return finding(rules.NOT_AN_INTEGER, f"`{name}` is {_shown(value)}; a size is an integer")
+        return finding(rules.NOT_AN_INTEGER, f"`{name}` is {_display_value(value)}; a size is an integer")
     least = names.least(name)
     if least is not None and value < least:
         reason = f"its `where` makes it at least {least}" if least > 1 else f"it is at least {least}"
-        return finding(rules.TOO_SMALL, f"`{name}` is {_shown(value)}; {reason}")
+        return finding(rules.TOO_SMALL, f"`{name}` is {_display_value(value)}; {reason}")
     return None
 
 
-def _shown(value: object) -> str:
+def _display_value(value: object) -> str:
     return readable(value) if isinstance(value, int | Fraction) else f"`{str(value)[:40]}`"
 
 
-def _those(head: str, names: Iterable[str]) -> str:
+def _name_list(head: str, names: Iterable[str]) -> str:
     return f"{head} " + ", ".join(f"`{name}`" for name in names)
 
 
@@ -243,7 +243,7 @@ def _missing(
     if left:
         names = dict.fromkeys((*asked, *behind))
         hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in follow)
-        yield Diagnostic(rules.MISSING_SIZE, _those("no value is given for", left), hint=hint)
+        yield Diagnostic(rules.MISSING_SIZE, _name_list("no value is given for", left), hint=hint)
         return
     for name, value in defined_sizes(where):
         if name in missing:

@@ -17,7 +17,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.expr.values import evaluate_static
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.call_graph import reachable
 from archline.language.diagnostics import Diagnostic, counted
@@ -44,7 +44,7 @@ FAULTS = (
 """What stops a run and is neither a size that does not divide nor data that an `assume` or a type excludes."""
 
 
-def stop(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
+def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
     """The first trial run that a fault stops, and its sizes, all the same where the algorithm takes that.
 
     Algorithms that take `int` data or indices are left out: which values of these they are meant for is not declared.
@@ -79,13 +79,13 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     return max(sizes.values(), default=0) <= SIZES[1]
 
 
-LARGEST, LONG = 32, 8
+LARGEST, MAX_LONG_GRID = 32, 8
 COST_GRID = 8
 """Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
 FAILURES = frozenset(
     (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
 )
-FEW, SEVERAL = 3, 2
+MAX_REPEATED_GRID, SEVERAL = 3, 2
 """On up to so many processors so many runs are made, on more of them one."""
 WORK, MESSAGE_WORK = 1_000_000, 30
 """The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
@@ -115,7 +115,7 @@ class Messages:
         return f"checked up to P = {self.processors}{where}"
 
 
-def checked(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
+def check_messages(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
     """What runs on grids of 1 to `most` processors show; None where no message is sent, and nothing output twice."""
     known = module.agreements.get(algorithm)
     found = _checked(module, algorithm, most)
@@ -141,17 +141,17 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
     refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
         # Sizes that just suffice hide what goes wrong with the next ones.
-        few = bool(points) and points[0]["P"] <= FEW
+        few = bool(points) and points[0]["P"] <= MAX_REPEATED_GRID
         tried = points if few else points[number % 2 :] or points
         runs = (_run(module, algorithm, each, left) for each in islice(tried, MAX_TRIALS))
-        found, refused = _first(runs, SEVERAL if few else 1)
+        found, refused = _first_failure(runs, SEVERAL if few else 1)
         if refused is not None:
             refusals.setdefault(points[0]["P"] == 1, refused)
         if isinstance(found, Diagnostic) and found.rule is rules.OUTPUT_TWICE and known.output is not None:
             return Messages(None, 0, f"data decides what line {known.output.line} outputs")
         if isinstance(found, Diagnostic):
             if points[0]["P"] > 1:
-                return _failed(module, algorithm, found)
+                return _report_failure(module, algorithm, found)
             alone, found = found, None
             continue
         if found is None and refused is not None and not ran:
@@ -165,20 +165,20 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
             reached = points[0]["P"] - 1 if points else 0
             break
     if alone is not None:
-        return _failed(module, algorithm, alone)
+        return _report_failure(module, algorithm, alone)
     if not ran:
         if refusals:
-            return _failed(module, algorithm, refusals.get(False) or refusals[True])
+            return _report_failure(module, algorithm, refusals.get(False) or refusals[True])
         reached = 0
     return Messages(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
 
 
-def _first(
-    runs: Iterable[Diagnostic | Ran | Refusal | None], most: int
-) -> tuple[Diagnostic | Ran | None, Diagnostic | None]:
+def _first_failure(
+    runs: Iterable[Diagnostic | CompletedRun | Refusal | None], most: int
+) -> tuple[Diagnostic | CompletedRun | None, Diagnostic | None]:
     """The first of so many that failed, or else that ran; and the first reason why one was refused."""
     refused: Diagnostic | None = None
-    ran: list[Ran] = []
+    ran: list[CompletedRun] = []
     for each in runs:
         if isinstance(each, Refusal):
             refused = refused or each.reason
@@ -205,13 +205,13 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
     # Where data decides about messages, nothing has been run yet.
     for points in _grids(module, algorithm, most):
         ran = next((each for point in points if (each := _run(module, algorithm, point, WORK // most))), None)
-        if isinstance(ran, Ran) and ran.replicated:
+        if isinstance(ran, CompletedRun) and ran.replicated:
             return ran.at
     return None
 
 
 @record
-class Ran:
+class CompletedRun:
     """A run that came to its end, or to the limit: its work, and whether its input was replicated."""
 
     at: Point
@@ -226,7 +226,7 @@ class Refusal:
     reason: Diagnostic
 
 
-def _failed(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
+def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
     """A failure, unless callers may restrict an index as they like."""
     where = s.names(algorithm.where)
     free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
@@ -254,7 +254,7 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
     return None
 
 
-def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | Ran | Refusal | None:
+def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | CompletedRun | Refusal | None:
     """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
     run = tried(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
@@ -264,11 +264,11 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
             return Refusal(replace(run, message=said))
         if run.rule in FAILURES:
             return replace(run, message=f"{run.message}, at {point_text(point)}")
-        return Ran(point, most, False) if run.rule is rules.INTERRUPTED else None
+        return CompletedRun(point, most, False) if run.rule is rules.INTERRUPTED else None
     if run is None:
         return None
     work = run.counts.total["work"] + MESSAGE_WORK * run.counts.total["messages"] + MESSAGE_WORK * point["P"]
-    return Ran(point, work, run.replicated)
+    return CompletedRun(point, work, run.replicated)
 
 
 def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
@@ -288,7 +288,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     chosen = [name for name in names if name in of_axes]
     # Every run divides so; runs that other assumptions exclude are to be seen refused.
     certain = (*algorithm.where, *divisions_of_runs(algorithm))
-    allowed = Allowed.of(declared(module, algorithm), certain)
+    allowed = Allowed.of(declared_scope(module, algorithm), certain)
     facts = (*certain, *assumed_facts(module, algorithm))
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
@@ -299,7 +299,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
             if math.prod(extents) == processors and allowed(point):
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda each: (sum(each), each))
-        for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= LONG else ()))):
+        for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= MAX_LONG_GRID else ()))):
             points = list(islice(_sizes(module, algorithm, facts, shapes[shape], allowed), MAX_POINTS))
             yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from archline.algebra.polynomial import ZERO
 from archline.costs import rules
-from archline.costs.communication import replicated
+from archline.costs.communication import replication_note
 from archline.costs.sizes import Given, check_known
 from archline.energy.caches import OF_CACHES, Settings, of_levels
 from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
@@ -205,7 +205,7 @@ def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> I
 
 def _replicated(chosen: Subject) -> Iterator[str]:
     if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
-        yield replicated(chosen.report.replicated, problem=False)
+        yield replication_note(chosen.report.replicated, problem=False)
 
 
 def _coarser(on: ModelOnMachine) -> frozenset[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.costs import rules
 from archline.costs.arrays import upper_of
-from archline.costs.sizes import Number, check_known, unplaced
+from archline.costs.sizes import Number, check_known, from_python
 from archline.energy.caches import DEFAULT_CACHE, cache_of
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in
@@ -70,7 +70,7 @@ def upper_at(
                 values[name] = _upper(subject, cost if name == metric else lower, own, words)
         values |= words
     else:
-        check_known(unplaced(sizes), [subject.names])
+        check_known(from_python(sizes), [subject.names])
         values |= {**words, **{f"{SIZE}{name}": each for name, each in {**words, **sizes}.items()}}
     run = compiled(formulas)
     missing = [name for name in run.names if name not in values]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from archline.analysis.cache.chosen_regimes import chosen
+from archline.analysis.cache.chosen_regimes import select_regimes
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_claims import growth_text, shown_growth
 from archline.claims.growth_forms import is_at_least
-from archline.claims.growth_of_cost import growth as growth_of
 from archline.claims.growth_of_cost import growth_of as growth_in_sizes
-from archline.claims.io_growth import above_one, least, per_line
+from archline.claims.growth_of_cost import growth_of_cost as growth_of
+from archline.claims.io_growth import above_one, io_growth_lower_bound, per_line
 from archline.costs.derived import DerivedCosts
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
@@ -18,7 +18,7 @@ from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.growth.growths import Growth
 from archline.growth.short_forms import short_form, short_growth
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.substitution import facts_in_sizes
@@ -57,7 +57,7 @@ class InSizes:
         one, two = self.derived.cost(metric), other.derived.cost(metric)
         if not one.exact or not two.exact or one.upper is None or two.upper is None:
             return None
-        facts, mine, its = declared(self.derived.module, self.derived.node).facts, one.upper, two.upper
+        facts, mine, its = declared_scope(self.derived.module, self.derived.node).facts, one.upper, two.upper
         for times, known in ((1, "1"), (FACTOR, "Theta(1)")):
             if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
                 return known
@@ -86,11 +86,11 @@ class InSizes:
         found = cost.orderless
         if found is None:
             return lower
-        known = declared(self.derived.module, self.derived.node).facts
+        known = declared_scope(self.derived.module, self.derived.node).facts
         sizes = self.derived.module.signatures[self.derived.node].size_names
         if lower is None:
             # A bound that holds from sizes of 2 on is no claim about all sizes.
-            return least(self.costs, cost, known) if not above_one(found, sizes, known) else None
+            return io_growth_lower_bound(self.costs, cost, known) if not above_one(found, sizes, known) else None
         floors = {each.power: each.iterations for each in found.floors if each.power}
         counts = (
             (growth_in_sizes(self.costs, each, sizes, self.where, known), power) for power, each in floors.items()
@@ -108,7 +108,9 @@ class InSizes:
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         shown = [each for each in cost.alternatives if each.shown]
-        regimes, few = (tuple((each.when, write(each.upper)) for each in some) for some in (shown, chosen(shown)))
+        regimes, few = (
+            tuple((each.when, write(each.upper)) for each in some) for some in (shown, select_regimes(shown))
+        )
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None

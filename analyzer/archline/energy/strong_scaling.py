@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from archline.analysis.analyse import derive
-from archline.claims.growth import pieces
+from archline.claims.growth import growth_pieces
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Given, read_settings
@@ -28,7 +28,7 @@ from archline.energy.sweeps import SizeSweep
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
@@ -151,14 +151,14 @@ def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
 
 def _of_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
     module, node = with_where(algorithm.module, algorithm.node, facts)
-    costs, known = derive(module, node), declared(module, node).facts
+    costs, known = derive(module, node), declared_scope(module, node).facts
     every = facts_in_sizes(node)
     bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}
     for name in ("flops", "words", "messages", "memory"):
         cost = costs.metrics[name]
         if cost.lower is None or cost.upper is None:
             return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
-        (piece,) = pieces(costs, cost, every, known)
+        (piece,) = growth_pieces(costs, cost, every, known)
         bounds[name] = both_ends(piece)
     extents = tuple(axis.extent for axis in node.grid)
     return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)

@@ -14,7 +14,7 @@ MAX_TERMS = 150
 
 
 @record
-class Known:
+class KnownAmount:
     """lower <= count <= upper; exact where the two are the same."""
 
     lower: Poly
@@ -27,43 +27,43 @@ class Known:
 
 
 @record
-class Unknown:
+class UnknownAmount:
     """A count that cannot be derived: why, and where."""
 
     reason: str
     span: Span | None = None
 
 
-Amount = Known | Unknown
+Amount = KnownAmount | UnknownAmount
 
 
-def exactly(value: Poly) -> Known:
+def exact_amount(value: Poly) -> KnownAmount:
     """A count known exactly."""
-    return Known(value, value)
+    return KnownAmount(value, value)
 
 
-NOTHING = exactly(ZERO)
-UNIT = exactly(ONE)
+NOTHING = exact_amount(ZERO)
+UNIT = exact_amount(ONE)
 
 
 def map_known(amount: Amount, function: Callable[[Poly], Poly]) -> Amount:
     """Apply a nondecreasing function to both bounds."""
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         return amount
     lower = function(amount.lower)
-    return exactly(lower) if amount.exact else Known(lower, function(amount.upper))
+    return exact_amount(lower) if amount.exact else KnownAmount(lower, function(amount.upper))
 
 
 def combine(left: Amount, right: Amount, function: Callable[[Poly, Poly], Poly]) -> Amount:
     """Apply a function that is nondecreasing in both arguments to both bounds."""
-    if isinstance(left, Unknown):
+    if isinstance(left, UnknownAmount):
         return left
-    if isinstance(right, Unknown):
+    if isinstance(right, UnknownAmount):
         return right
     lower = function(left.lower, right.lower)
     if left.exact and right.exact:
-        return exactly(lower)
-    return Known(lower, function(left.upper, right.upper))
+        return exact_amount(lower)
+    return KnownAmount(lower, function(left.upper, right.upper))
 
 
 def add(left: Amount, right: Amount) -> Amount:
@@ -75,48 +75,48 @@ def add(left: Amount, right: Amount) -> Amount:
     return combine(left, right, lambda x, y: x + y)
 
 
-def times(amount: Amount, factor: Amount) -> Amount:
+def scale_amount(amount: Amount, factor: Amount) -> Amount:
     """The product with a nonnegative factor."""
     if amount is NOTHING or factor is NOTHING:
         return NOTHING
     return combine(amount, factor, lambda x, y: x * y)
 
 
-def later(left: Amount, right: Amount, facts: Facts) -> Amount:
+def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     """The maximum."""
     if left == right:
         return left
     return combine(left, right, facts.maximum)
 
 
-def either(left: Amount, right: Amount, facts: Facts) -> Amount:
+def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     """One of the two, the data decides which: from the lesser to the greater."""
     if left == right:
         return left
-    if isinstance(left, Unknown):
+    if isinstance(left, UnknownAmount):
         return left
-    if isinstance(right, Unknown):
+    if isinstance(right, UnknownAmount):
         return right
-    return Known(facts.minimum(left.lower, right.lower), facts.maximum(left.upper, right.upper))
+    return KnownAmount(facts.minimum(left.lower, right.lower), facts.maximum(left.upper, right.upper))
 
 
 def up_to(amount: Amount) -> Amount:
     """From nothing to the amount."""
-    return amount if isinstance(amount, Unknown) else Known(ZERO, amount.upper)
+    return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
 
-def tighter(one: Amount, other: Amount, facts: Facts) -> Amount:
+def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
     """What is known by either of two bounds; from above by `other` where it is not known which is tighter."""
-    if one == other or isinstance(other, Unknown) or (isinstance(one, Known) and one.exact):
+    if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
         return one
-    if isinstance(one, Unknown):
+    if isinstance(one, UnknownAmount):
         return other
     short = len(one.upper.terms) <= max(MAX_TERMS, len(other.upper.terms))
     upper = one.upper if short and facts.nonnegative(other.upper - one.upper) else other.upper
-    return Known(facts.maximum(one.lower, other.lower), upper)
+    return KnownAmount(facts.maximum(one.lower, other.lower), upper)
 
 
-def weigh(taken: Poly, first: Amount, second: Amount) -> Amount:
+def choose_by_indicator(taken: Poly, first: Amount, second: Amount) -> Amount:
     """`first` where the indicator `taken` is 1, `second` where it is 0."""
     if first == second:
         return first

@@ -13,13 +13,13 @@ from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.summation import without_floor
-from archline.ir.amounts import Known, exactly
+from archline.ir.amounts import KnownAmount, exact_amount
 from archline.ir.scope import Scope, has_function, known_value
 from archline.language import syntax as s
 
 Names = TypeVar("Names", bound=Scope)
 OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
-MAYBE = Known(ZERO, ONE)
+MAYBE = KnownAmount(ZERO, ONE)
 Counted = Callable[[Poly], bool]
 """Whether the indicator of a comparison is to be used, rather than anything from 0 to 1."""
 
@@ -28,20 +28,22 @@ _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
 # What is at least 0
-def negated(condition: s.Expr) -> s.Expr:
+def negate_condition(condition: s.Expr) -> s.Expr:
     """The opposite of a condition."""
     match condition:
         case s.Unary(op="not", operand=operand):
             return operand
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            return s.Binary("or" if op == "and" else "and", negated(left), negated(right), span=condition.span)
+            return s.Binary(
+                "or" if op == "and" else "and", negate_condition(left), negate_condition(right), span=condition.span
+            )
         case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
             return s.Binary(OPPOSITE[op], left, right, span=condition.span)
         case _:
             return s.Unary("not", condition, span=condition.span)
 
 
-def difference(comparison: s.Binary, scope: Scope) -> Poly | None:
+def comparison_difference(comparison: s.Binary, scope: Scope) -> Poly | None:
     """The left side less the right one; None where the data decides it."""
     left, right = known_value(comparison.left, scope), known_value(comparison.right, scope)
     return None if left is None or right is None else left - right
@@ -70,43 +72,43 @@ def _resolution(difference: Poly) -> Poly:
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
-def alternatives(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
+def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
     """In each of these all values are at least 0; one of them holds where the condition does.
 
     What the data decides, or has no such values, asks for nothing.
     """
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
-            return alternatives(negated(operand), scope)
+            return disjunctive_form(negate_condition(operand), scope)
         case s.Binary(op="and", left=left, right=right):
-            return [(*one, *other) for one in alternatives(left, scope) for other in alternatives(right, scope)]
+            return [(*one, *other) for one in disjunctive_form(left, scope) for other in disjunctive_form(right, scope)]
         case s.Binary(op="or", left=left, right=right):
-            return [*alternatives(left, scope), *alternatives(right, scope)]
-        case s.Binary(op=op) if op in OPPOSITE and (apart := difference(condition, scope)) is not None:
+            return [*disjunctive_form(left, scope), *disjunctive_form(right, scope)]
+        case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
             return [never_negative(each, apart) for each in (("<", ">") if op == "!=" else (op,))]
         case _:
             return [()]
 
 
-def implied(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
+def implied_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
     """What is at least 0 wherever a condition holds."""
-    first, *others = alternatives(condition, scope)
+    first, *others = disjunctive_form(condition, scope)
     return tuple(each for each in first if all(each in other for other in others))
 
 
-def required(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
+def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
     """Integers that are all at least 0 exactly where a condition holds; None where there are no such."""
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
-            return required(negated(operand), scope)
+            return equivalent_constraints(negate_condition(operand), scope)
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            first, second = required(left, scope), required(right, scope)
+            first, second = equivalent_constraints(left, scope), equivalent_constraints(right, scope)
             if first is None or second is None:
                 return None
             if op == "and":
                 return (*first, *second)
             return tuple(scope.facts.maximum(one, other) for one in first for other in second)
-        case s.Binary(op=op) if op in OPPOSITE and (apart := difference(condition, scope)) is not None:
+        case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
             if not a.is_integral(apart):
                 return None
             return (scope.facts.maximum(apart, -apart) - 1,) if op == "!=" else never_negative(op, apart)
@@ -116,7 +118,7 @@ def required(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
 
 def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
-    for value in implied(fact, scope):
+    for value in implied_constraints(fact, scope):
         facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
     return facts
 
@@ -126,76 +128,76 @@ def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
 
 
-def knowing(scope: Names, *facts: s.Fact) -> Names:
+def assuming_facts(scope: Names, *facts: s.Fact) -> Names:
     """The scope where facts hold."""
     return scope.with_facts(with_all(scope.facts, facts, scope))
 
 
-def behind(statement: s.Stmt, scope: Names) -> Names:
+def scope_after(statement: s.Stmt, scope: Names) -> Names:
     """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
     if statement.named and not scope.module.is_view(statement.named[1]):
         name, value = statement.named
         found = known_value(value, scope)
         return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
-    return knowing(scope, *statement.assumed) if statement.assumed else scope
+    return assuming_facts(scope, *statement.assumed) if statement.assumed else scope
 
 
 # What is 1 where they hold, and 0 elsewhere
 def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
     """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
-    found = holding(condition, scope, counted)
+    found = indicator_bounds(condition, scope, counted)
     return found.lower if found.exact else None
 
 
-def excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
+def some_fact_excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
     """Whether one of some facts is known to hold nowhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
     known = (indicator(each, scope) for each in conditions)
     return any(each is not None and scope.facts.nonnegative(-scope.facts.simplify(each)) for each in known)
 
 
-def denied(fact: s.Fact, scope: Scope) -> bool:
+def is_refuted(fact: s.Fact, scope: Scope) -> bool:
     """Whether a fact is known to hold nowhere, in a scope that may know it too."""
-    return any(scope.facts.positive(scope.facts.simplify(-each)) for each in implied(fact, scope))
+    return any(scope.facts.positive(scope.facts.simplify(-bound)) for bound in implied_constraints(fact, scope))
 
 
-def holding(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Known:
+def indicator_bounds(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> KnownAmount:
     """The same between bounds: comparisons that the data decides, or are not to be `counted`, may hold or not."""
     match condition:
         case s.Unary(op="not", operand=operand):
-            return _opposite(holding(operand, scope, counted))
+            return _complement_amount(indicator_bounds(operand, scope, counted))
         case s.Binary(op="and", left=left, right=right):
-            return _together(left, right, scope, counted)
+            return _conjunction_amount(left, right, scope, counted)
         case s.Binary(op="or", left=left, right=right):
             neither = [s.Unary("not", each, span=each.span) for each in (left, right)]
-            return _opposite(_together(neither[0], neither[1], scope, counted))
+            return _complement_amount(_conjunction_amount(neither[0], neither[1], scope, counted))
         case s.Binary(op=op) if op in OPPOSITE:
-            apart = difference(condition, scope)
+            apart = comparison_difference(condition, scope)
             # Indicators are built for integers; a logarithm or root may lie between them.
             if apart is None or has_function(apart):
                 return MAYBE
             found = scope.facts.simplify(_comparison(op, apart, scope.facts))
-            return exactly(found) if found.is_constant or counted(found) else MAYBE
+            return exact_amount(found) if found.is_constant or counted(found) else MAYBE
         case _:
             return MAYBE
 
 
-def _opposite(found: Known) -> Known:
-    return Known(1 - found.upper, 1 - found.lower)
+def _complement_amount(found: KnownAmount) -> KnownAmount:
+    return KnownAmount(1 - found.upper, 1 - found.lower)
 
 
-def _together(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> Known:
+def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> KnownAmount:
     """Both hold: as of nested conditions, in either order, one is left out that the other one decides."""
-    first, second = holding(left, scope, counted), holding(right, scope, counted)
+    first, second = indicator_bounds(left, scope, counted), indicator_bounds(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
         facts = with_fact(scope.facts, condition, scope)
         ends = facts.simplify(inner.lower), facts.simplify(inner.upper)
         if ends[0] == ends[1] and ends[0].is_constant:
-            return Known(outer.lower * ends[0], outer.upper * ends[0])
-    return Known(first.lower * second.lower, first.upper * second.upper)
+            return KnownAmount(outer.lower * ends[0], outer.upper * ends[0])
+    return KnownAmount(first.lower * second.lower, first.upper * second.upper)
 
 
-def summable(found: Poly, scope: Scope) -> bool:
+def is_summable(found: Poly, scope: Scope) -> bool:
     """Whether what takes several values in the body enters an indicator as thresholds and quotients alone."""
     return all(isinstance(atom, Symbol) or atom.names <= scope.fixed or _cuts(atom, scope) for atom in found.atoms())
 
@@ -206,14 +208,14 @@ def _cuts(atom: Atom, scope: Scope) -> bool:
         return False
     moving = [[(each, power) for each, power in m if not each.names <= scope.fixed] for m in argument.terms]
     return all(
-        not each or (len(each) == 1 and each[0][1] == 1 and summable(Poly.of_atom(each[0][0]), scope))
+        not each or (len(each) == 1 and each[0][1] == 1 and is_summable(Poly.of_atom(each[0][0]), scope))
         for each in moving
     )
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
     """1 where an integer difference compares with 0 as said, else 0."""
-    found = _remainder(difference, facts)
+    found = _remainder_test(difference, facts)
     if found is not None:
         below, mirrored, limit = found
         return _by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
@@ -234,7 +236,7 @@ def _never_negative(value: Poly, facts: Facts) -> Poly:
     number = Poly.of_atom(symbols[0])
     scale = lcm(*(int(each.constant_term.q) for each in parts.values()))
     coefficients = [int((parts.get(power, ZERO).constant_term * scale).p) for power in range(max(parts) + 1)]
-    changes, everywhere = _changes(coefficients)
+    changes, everywhere = _sign_changes(coefficients)
     found = ONE if everywhere else ZERO
     for change in changes:
         reached = facts.positive_part(number - change + 1) - facts.positive_part(number - change)
@@ -242,7 +244,7 @@ def _never_negative(value: Poly, facts: Facts) -> Poly:
     return found
 
 
-def _changes(coefficients: list[int]) -> tuple[list[int], bool]:
+def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
     """The integers x where whether c0 + c1*x + ... >= 0 differs from x - 1, and whether it holds before them all.
 
     Between the changes of p(x + 1) - p(x) >= 0, which are found first, p rises or falls throughout.
@@ -257,7 +259,7 @@ def _changes(coefficients: list[int]) -> tuple[list[int], bool]:
     far = 2 + sum(map(abs, coefficients))
     degree = len(coefficients)
     steps = [sum(comb(k, j) * coefficients[k] for k in range(j + 1, degree)) for j in range(degree - 1)]
-    ends = [-far, *(each for each in _changes(steps)[0] if -far < each < far), far]
+    ends = [-far, *(each for each in _sign_changes(steps)[0] if -far < each < far), far]
     changes = []
     for low, high in pairwise(ends):
         held = value(low) >= 0
@@ -287,7 +289,7 @@ def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
     return equal if op == "==" else 1 - equal
 
 
-def _remainder(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
+def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
     """Where the difference is e mod m - limit: what decides whether e mod m is below an integer; and the limit.
 
     The flag says that it is limit - e mod m instead. e mod m is e - m*floor(e/m), and below t, 0 <= t <= m, exactly

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
 from archline.expr.intervals import EvaluationError
-from archline.ir.conditions import OPPOSITE, difference, implied, knowing
+from archline.ir.conditions import OPPOSITE, assuming_facts, comparison_difference, implied_constraints
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
@@ -26,17 +26,17 @@ MAX_RANGE, MAX_CHOICES = 5, 64
 SPREADS = (3, 8, 24)
 
 
-def declared(module: Module, algorithm: s.Algorithm) -> Scope:
+def declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises.
 
     What is proved there is found anew, so that no answer depends on what was asked before.
     """
-    scope = _declared(module, algorithm)
+    scope = _build_declared_scope(module, algorithm)
     return scope.with_facts(scope.facts.unproved())
 
 
 @lru_cache(maxsize=128)
-def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
+def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     signature = module.signatures[algorithm]
     facts = Facts()
     values: dict[str, Poly] = {}
@@ -61,7 +61,7 @@ def _declared(module: Module, algorithm: s.Algorithm) -> Scope:
     if processors is not None:
         scope = scope.with_value("P", static_value(processors, scope))
     for fact in facts_in_sizes(algorithm):
-        scope = knowing(scope, fact)
+        scope = assuming_facts(scope, fact)
     return _with_arrays(scope, algorithm)
 
 
@@ -194,7 +194,7 @@ class Declaration:
         """
         found: dict[str, int] = {}
         for name in names:
-            least = _least(facts, name, found)
+            least = _least_allowed(facts, name, found)
             if name in self.ranges:
                 found[name] = random.choice(self.ranges[name])
             elif name in sizes or least is None:
@@ -204,7 +204,7 @@ class Declaration:
         return found
 
 
-def _least(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
+def _least_allowed(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
     limits = []
     for bound in facts.bounds[name].lower:
         try:
@@ -214,9 +214,9 @@ def _least(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
     return max(limits, default=None)
 
 
-def declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
+def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
     """What is said in the header and in the conditions of the body; `scope` is that of the header."""
-    promised = (conjunctions(value) for fact in algorithm.where for value in implied(fact, scope))
+    promised = (conjunctions(value) for fact in algorithm.where for value in implied_constraints(fact, scope))
     facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
     machine = machine_symbols(scope.module.signatures[algorithm])
     indices = frozenset(name for name in scope.fixed if name not in machine)
@@ -241,7 +241,7 @@ def _linear_in(node: object, scope: Scope) -> Poly | None:
         case s.Binary(op="+" | "-"):
             return known_value(node, scope)
         case s.Binary(op=op) if op in OPPOSITE:
-            return difference(node, scope)
+            return comparison_difference(node, scope)
         case _:
             return None
 

@@ -29,7 +29,7 @@ class UnboundedError(Exception):
 
 
 @record
-class Product:
+class FactoredProduct:
     """A product of amounts, none of them negative."""
 
     factors: tuple[Poly, ...] = ()
@@ -42,29 +42,29 @@ class Product:
     @property
     def uncapped(self) -> Poly:
         """At least the product: each factor without what is subtracted where a size is cut off."""
-        return polynomial.product(map(_uncapped, self.factors))
+        return polynomial.product(map(_without_caps, self.factors))
 
-    def times(self, *more: Poly) -> Product:
+    def times(self, *more: Poly) -> FactoredProduct:
         """With more factors."""
-        return Product((*self.factors, *more))
+        return FactoredProduct((*self.factors, *more))
 
-    def or_less(self, other: Product, facts: Facts) -> Product:
+    def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
         """The lesser of two products; factors that both have stay apart."""
         common = list((Counter(self.factors) & Counter(other.factors)).elements())
         left, right = (Counter(each.factors) - Counter(common) for each in (self, other))
         lesser = facts.minimum(*(polynomial.product(each.elements()) for each in (left, right)))
-        return Product((*common, lesser))
+        return FactoredProduct((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         """The factors without a variable, and those with it."""
         free = tuple(each for each in self.factors if variable not in each.names)
         return free, tuple(each for each in self.factors if variable in each.names)
 
-    def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+    def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """At least the sum over lo <= variable < hi."""
         free, bound = self._split(variable)
         if not bound:
-            return Product(free).times(hi - lo)
+            return FactoredProduct(free).times(hi - lo)
         try:
             found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
         except (UnresolvedError, TooComplexError):
@@ -72,17 +72,19 @@ class Product:
         if found is None or variable in found.names:
             found = _geometric(polynomial.product(bound), variable, lo, hi, facts)
         if found is None or variable in found.names:
-            return Product((*free, *(most(each, variable, lo, hi, facts) for each in bound))).times(hi - lo)
-        return Product((*free, found))
+            return FactoredProduct((*free, *(factored_maximum(each, variable, lo, hi, facts) for each in bound))).times(
+                hi - lo
+            )
+        return FactoredProduct((*free, found))
 
-    def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Product:
+    def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """The sum over lo <= variable < hi itself. Raises UnresolvedError, TooComplexError."""
         free, bound = self._split(variable)
         if not bound:
-            return Product(free).times(hi - lo)
-        return Product((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
+            return FactoredProduct(free).times(hi - lo)
+        return FactoredProduct((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
 
-    def added_over(self, chain: Chain) -> Product | None:
+    def added_over(self, chain: Chain) -> FactoredProduct | None:
         """The sum over all iterations of loops itself; None if it has no closed form, or the data decides a range."""
         if any(loop.trips != loop.hi - loop.lo for loop in chain):
             return None
@@ -94,19 +96,19 @@ class Product:
             return None
         return result
 
-    def most(self, loop: Loop, facts: Facts) -> Product:
+    def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
         """At least the greatest in a loop."""
         free, bound = self._split(loop.variable)
-        return Product((*free, *(most_in(each, loop, facts) for each in bound)))
+        return FactoredProduct((*free, *(most_in(each, loop, facts) for each in bound)))
 
-    def at_most(self, chain: Chain) -> Product:
+    def at_most(self, chain: Chain) -> FactoredProduct:
         """At least the greatest, whatever loops do."""
         result = self
         for loop in reversed(chain):
             result = result.most(loop, loop.facts)
         return result
 
-    def over(self, chain: Chain) -> Product:
+    def over(self, chain: Chain) -> FactoredProduct:
         """At least the sum over all iterations of loops."""
         result = self
         for loop in reversed(chain):
@@ -118,7 +120,7 @@ class Product:
         return result
 
 
-def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
     """At least the greatest, whatever loops do: of an exact amount, or one no less. Raises UnboundedError."""
     try:
         known = None if exact is None else exact.at_most(chain)
@@ -133,7 +135,7 @@ def largest_in(exact: Product | None, count: Callable[[], Product], chain: Chain
     return known
 
 
-def total_in(exact: Product | None, count: Callable[[], Product], chain: Chain) -> Product:
+def total_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
     """At least the sum over all iterations, in the same way. Raises UnboundedError."""
     found = None if exact is None else exact.added_over(chain)
     return count().over(chain) if found is None else found
@@ -145,7 +147,7 @@ def _in_lines(value: Poly) -> bool:
     return any(_LINE.names <= atom.names for term in rising for atom, _ in term)
 
 
-def _uncapped(value: Poly) -> Poly:
+def _without_caps(value: Poly) -> Poly:
     """The value without the max(0, e) that are subtracted: b for b - max(0, b - n)."""
     return Poly(
         {
@@ -170,22 +172,22 @@ def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
         one = parts.get(0, ZERO)
         other = one + parts[1] * atom.argument
         for flat, steep in ((one, other), (other, one)):
-            factor = _factor(steep, variable)
+            factor = _geometric_ratio(steep, variable)
             if factor is not None:
                 greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
                 rest = greatest / (1 - min(factor, 1 / factor))
-                few = a.ceil_log2(_LINE) * facts.positive_part(most(flat, variable, lo, hi, facts))
+                few = a.ceil_log2(_LINE) * facts.positive_part(factored_maximum(flat, variable, lo, hi, facts))
                 return facts.minimum(rest, few + rest * _LINE**-1)
     return None
 
 
-def _factor(value: Poly, variable: str) -> fmpq | None:
+def _geometric_ratio(value: Poly, variable: str) -> fmpq | None:
     """By how much each value is more than the one before, where that is always the same factor of 2 or more, or 1/2."""
     after = value.substitute({variable: Poly.symbol(variable) + 1})
     return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
 
 
-def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """At least the greatest value for lo <= variable < hi. Raises UnboundedError."""
     if variable not in value.names:
         return value
@@ -206,7 +208,7 @@ def most(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
 
 def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
     """The value with segments of offsets as long as they may be, where that makes it no less."""
-    for gap in dict.fromkeys(_gaps(value, variable)):
+    for gap in dict.fromkeys(_segment_gaps(value, variable)):
         name = f"{gap.key} "
         free = value.with_atom(gap, Poly.symbol(name))
         ceiling = gap.segments.ceiling
@@ -221,18 +223,18 @@ def _without_floors(value: Poly, variable: str) -> Poly:
 
     def relaxed(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
-        if not isinstance(atom, a.Floor) or next(_gaps(atom.argument, variable), None) is None:
+        if not isinstance(atom, a.Floor) or next(_segment_gaps(atom.argument, variable), None) is None:
             return None
         return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
 
     return value.map_atoms(relaxed)
 
 
-def _gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
+def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
     """The segments of offsets that a loop variable picks, wherever they stand in a value."""
     return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 
 def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:
     """At least the greatest value in a loop. Raises UnboundedError."""
-    return most(value, loop.variable, loop.lo, loop.hi, facts)
+    return factored_maximum(value, loop.variable, loop.lo, loop.hi, facts)

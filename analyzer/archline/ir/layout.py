@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.ir.factored import Product
+from archline.ir.factored import FactoredProduct
 from archline.ir.tree import Array, contiguous_dimension
 
 LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
@@ -17,7 +17,7 @@ ClosedInterval = tuple[Poly, Poly]
 """The first subscript and the last one."""
 
 
-def whole(array: Array) -> Poly:
+def array_lines(array: Array) -> Poly:
     """All lines of an array."""
     if array.layout == "zmorton":
         rows, columns = array.extents
@@ -31,10 +31,10 @@ def whole(array: Array) -> Poly:
 
 def stack_lines(array: Array) -> Poly:
     """The lines of the stack up to the end of a local array."""
-    return array.below + whole(array)
+    return array.below + array_lines(array)
 
 
-def run(
+def interval_lines(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
     """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
@@ -51,11 +51,11 @@ def run(
         return words * LINE**-1 + (1 if at_start else 2)
     if at_start:
         return a.ceil_div(words, LINE)
-    common = a.common_divisor(_step(low, counters), LINE) if array.aligned and counters is not None else ONE
+    common = a.common_divisor(_common_divisor(low, counters), LINE) if array.aligned and counters is not None else ONE
     return facts.simplify(a.floor_div(words - 1 - common, LINE)) + 2
 
 
-def _step(value: Poly, counters: frozenset[str]) -> Poly:
+def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
     """What divides a value, whatever counters are: the number and the sizes that all its terms have."""
     if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
         return ONE
@@ -83,12 +83,12 @@ def box_lines(
     facts: Facts,
     whole: bool = True,
     counters: frozenset[str] | None = None,
-) -> Product:
+) -> FactoredProduct:
     """The lines of a box of subscripts."""
-    lines = Product()
+    lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):
-            lines = lines.times(run(interval, facts, array, whole, counters))
+            lines = lines.times(interval_lines(interval, facts, array, whole, counters))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

@@ -9,13 +9,24 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
-from archline.ir.conditions import behind, negated, required
-from archline.ir.declarations import declared
-from archline.ir.layout import whole
-from archline.ir.places import Place, callee, is_exact, most_extent, shape_of, sized, static, stream, view, whole_view
-from archline.ir.ranges import data_range, rises, static_range
+from archline.ir.conditions import equivalent_constraints, negate_condition, scope_after
+from archline.ir.declarations import declared_scope
+from archline.ir.layout import array_lines
+from archline.ir.places import (
+    LoweringContext,
+    bind_call,
+    bind_data_sizes,
+    is_exact,
+    monotone_stream,
+    most_extent,
+    shape_of,
+    static_value_or_none,
+    view_of,
+    whole_view,
+)
+from archline.ir.ranges import data_range, is_nondecreasing, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
-from archline.ir.tree import Access, Array, Loop, Node, UntracedError, View, Walk, contiguous_dimension
+from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -37,24 +48,26 @@ class Policy:
         """An array that the algorithm is given."""
         return Array(name, extents, layout)
 
-    def statement(self, program: Lowering, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+    def statement(
+        self, program: Lowering, statement: s.Stmt, place: LoweringContext
+    ) -> tuple[Iterable[Node], LoweringContext]:
         """The accesses of a statement, and the place behind it."""
         after = program.after(statement, place)
         return program.statement(statement, place, after), after
 
-    def reading(self, place: Place) -> Scope:
+    def reading(self, place: LoweringContext) -> Scope:
         """What names mean where views are cut out."""
         return place.scope
 
-    def loop(self, place: Place, loop: s.Loop) -> Place:
+    def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
         """The place at which a loop begins."""
         return place
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """The accesses of an `if`."""
         return program.branches(branches, place)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """The accesses of a call of an algorithm."""
         if component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
@@ -82,7 +95,7 @@ class Lowering:
 
     def given(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
         """The scope of an algorithm's body, and its array parameters as views of all of an array."""
-        scope = declared(self.module, algorithm)
+        scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
             shape, layout = shape_of(parameter.type)
@@ -94,7 +107,7 @@ class Lowering:
     def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """The accesses of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
-        return tuple(self.block(algorithm.body, Place(scope, views, algorithm=algorithm.name)))
+        return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
     def fresh(self, name: str) -> str:
         """A name that no other loop has."""
@@ -102,14 +115,14 @@ class Lowering:
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
     # Statements
-    def block(self, body: tuple[s.Stmt, ...], place: Place) -> Iterator[Node]:
+    def block(self, body: tuple[s.Stmt, ...], place: LoweringContext) -> Iterator[Node]:
         """The accesses of statements in order."""
         for statement in body:
             nodes, after = self.policy.statement(self, statement, place)
             yield from nodes
             place = after
 
-    def statement(self, statement: s.Stmt, place: Place, after: Place) -> Iterator[Node]:
+    def statement(self, statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> Iterator[Node]:
         """The accesses of a statement, between the places before it and behind it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
@@ -128,7 +141,7 @@ class Lowering:
             case s.Split():
                 pass
 
-    def _simple(self, statement: s.Simple, place: Place) -> Iterator[Node]:
+    def _simple(self, statement: s.Simple, place: LoweringContext) -> Iterator[Node]:
         """What a statement evaluates, then the elements that it writes, at once where it just read them."""
         again = statement.revisited
         for part in statement.reads:
@@ -144,7 +157,7 @@ class Lowering:
                     yield from before
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
-    def after(self, statement: s.Stmt, place: Place) -> Place:
+    def after(self, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
         """The place behind a statement: what it names, declares, sets and assumes."""
         before, place = place, place.after(statement)
         match statement:
@@ -155,28 +168,28 @@ class Lowering:
             case s.Local(name=name, value=value, when=when):
                 place = replace(place, scope=place.scope.without_value(name))
                 plain = value is not None and when is None and statement.integer
-                first = static(value, before.knowing) if value is not None and plain else None
+                first = static_value_or_none(value, before.knowing) if value is not None and plain else None
                 return place if first is None else replace(place, integers={**place.integers, name: first})
             case s.Assume() if not place.always:
                 return place
             case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
-                scope = behind(statement, place.scope)
+                scope = scope_after(statement, place.scope)
                 return place if scope is place.scope else replace(place, scope=scope)
 
-    def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: Place) -> Place:
+    def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext) -> LoweringContext:
         """The place behind the declaration of a local array."""
         extents = tuple(most_extent(each, place.scope) for each in shape)
         exact = all(is_exact(each, place.scope) for each in shape)
         loops = frozenset(place.loops)
-        moves = _placing(extents, place) & loops
+        moves = _row_position_symbols(extents, place) & loops
         varies = any(each.names & loops for each in extents) or any(each.within for each in place.locals)
         within = loops if moves or varies or not exact else frozenset()
         array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals, exact=exact)
         self.made.append(array)
         views = {**place.views, name: replace(whole_view(array), exact=exact)}
-        return replace(place, views=views, stack=place.stack + whole(array), locals=(*place.locals, array))
+        return replace(place, views=views, stack=place.stack + array_lines(array), locals=(*place.locals, array))
 
-    def _filled(self, target: View, value: s.Expr, place: Place, node: s.Node) -> Iterator[Node]:
+    def _filled(self, target: View, value: s.Expr, place: LoweringContext, node: s.Node) -> Iterator[Node]:
         """The loop nest over the elements of a view that is filled or copied to."""
         yield from self.reads(value, place)
         source = self.view(value, place) if self.module.is_view(value) else None
@@ -204,7 +217,7 @@ class Lowering:
         yield from body
 
     # Loops and branches
-    def _loop(self, loop: s.Loop, place: Place) -> Iterator[Node]:
+    def _loop(self, loop: s.Loop, place: LoweringContext) -> Iterator[Node]:
         place = self.policy.loop(place, loop)
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
@@ -241,12 +254,12 @@ class Lowering:
         if lo is None or hi is None:
             return None
         trips = a.as_gaps(hi - lo)
-        if not rises(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
+        if not is_nondecreasing(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
             return None
         inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
-    def _while(self, loop: s.While, place: Place) -> Iterator[Node]:
+    def _while(self, loop: s.While, place: LoweringContext) -> Iterator[Node]:
         try:
             limit = floor_of_bound(static_value(loop.limit, place.scope), place.scope.facts)
         except NotStaticError as problem:
@@ -261,7 +274,7 @@ class Lowering:
         if body:
             yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
 
-    def branches(self, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """One branch after the other, each under its condition."""
         # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
         around = place
@@ -270,23 +283,25 @@ class Lowering:
             if branch.condition is None:
                 body = tuple(self.block(branch.body, place))
                 always = (
-                    (shared or frozenset()) & _assigned(branch.body, body, around) if around.certain else frozenset()
+                    (shared or frozenset()) & _assigned_elements(branch.body, body, around)
+                    if around.certain
+                    else frozenset()
                 )
-                yield from _always(body, always, around)
+                yield from _mark_shared_writes(body, always, around)
                 return
             yield from self.reads(branch.condition, place)
-            body = tuple(self.block(branch.body, place.under(required(branch.condition, place.scope))))
-            own = _assigned(branch.body, body, around)
+            body = tuple(self.block(branch.body, place.under(equivalent_constraints(branch.condition, place.scope))))
+            own = _assigned_elements(branch.body, body, around)
             shared = own if shared is None else shared & own
             yield from body
-            place = place.under(required(negated(branch.condition), place.scope))
+            place = place.under(equivalent_constraints(negate_condition(branch.condition), place.scope))
 
     # Expressions
-    def view(self, expr: s.Expr, place: Place) -> View:
+    def view(self, expr: s.Expr, place: LoweringContext) -> View:
         """The view that an expression is. Raises UntracedError."""
-        return view(self.module, expr, place.views, self.policy.reading(place))
+        return view_of(self.module, expr, place.views, self.policy.reading(place))
 
-    def reads(self, expr: s.Expr, place: Place) -> Iterator[Node]:
+    def reads(self, expr: s.Expr, place: LoweringContext) -> Iterator[Node]:
         """What evaluating an expression reads, calls of algorithms included; of a view, what its bounds do."""
         match expr:
             case s.Element() if self.module.is_view(expr):
@@ -310,7 +325,7 @@ class Lowering:
             case s.Integer() | s.Real() | s.Name():
                 pass
 
-    def _bounds_of(self, view: s.Element, place: Place) -> Iterator[Node]:
+    def _bounds_of(self, view: s.Element, place: LoweringContext) -> Iterator[Node]:
         """What the bounds of a view read."""
         for each in view.subscripts:
             parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
@@ -318,17 +333,17 @@ class Lowering:
                 if part is not None:
                     yield from self.reads(part, place)
 
-    def _element(self, expr: s.Element, place: Place) -> Iterator[Node]:
+    def _element(self, expr: s.Element, place: LoweringContext) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
         for each in expr.subscripts:
             assert not isinstance(each, s.Slice)
             yield from self.reads(each, place)
-            subscripts.append(static(each, place.knowing))
+            subscripts.append(static_value_or_none(each, place.knowing))
         view = place.views[expr.array]
         access = self._access(view, tuple(subscripts), expr.span, place)
         yield replace(access, walk=self._walk(expr, subscripts, place))
 
-    def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: Place) -> Walk | None:
+    def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext) -> MonotoneWalk | None:
         """How an element of a row that the data picks moves one way through a loop."""
         view = place.views[expr.array]
         (*rows, last) = range(len(subscripts))
@@ -341,10 +356,10 @@ class Lowering:
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
         fixed, values = place.scope.fixed, place.scope.values
-        found = stream(expr.array, subscript, place.around, fixed, values)
+        found = monotone_stream(expr.array, subscript, place.around, fixed, values)
         rests = found is None and place.rested is not None
         if place.rested is not None and rests:
-            found = stream(expr.array, subscript, (place.rested,), fixed, values)
+            found = monotone_stream(expr.array, subscript, (place.rested,), fixed, values)
         moved = {name for each in subscripts if each is not None for name in each.names}
         names = [each.variable for each in place.around]
         if found is None or (not rests and moved & set(names[names.index(found.around.variable) :])):
@@ -355,9 +370,9 @@ class Lowering:
             bounds = start + low, start + high
         begin = None if start is None or found.first is None else start + found.first
         loop = self._counters[found.around.loop] if rests else found.around.variable
-        return Walk(loop, (expr.array, found.terms), found.shift, bounds, begin, rests)
+        return MonotoneWalk(loop, (expr.array, found.terms), found.shift, bounds, begin, rests)
 
-    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: Place) -> Access:
+    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: LoweringContext) -> Access:
         self._count += 1
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
@@ -365,7 +380,7 @@ class Lowering:
         return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
 
     # Calls
-    def passed(self, call: s.Call, target: s.Algorithm, place: Place) -> dict[str, View]:
+    def passed(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> dict[str, View]:
         """The views that a call passes, by parameter. Raises UntracedError."""
         return {
             parameter.name: self.view(argument, place)
@@ -373,10 +388,10 @@ class Lowering:
             if self.module.is_view(argument)
         }
 
-    def inlined(self, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def inlined(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """The body of an algorithm that is called."""
         views = self.passed(call, target, place)
-        scope, given = callee(call, target, place, self.fresh)
+        scope, given = bind_call(call, target, place, self.fresh)
         loops = (*place.loops, *(each.variable for each in given))
         # What is passed by value does not change in the callee's loops: only those count there.
         inner = replace(
@@ -392,10 +407,12 @@ class Lowering:
             rested=None,
         )
         body = tuple(self.block(target.body, inner))
-        yield from sized(given, body)
+        yield from bind_data_sizes(given, body)
 
 
-def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place) -> frozenset[Element]:
+def _assigned_elements(
+    statements: Sequence[s.Stmt], nodes: Sequence[Node], place: LoweringContext
+) -> frozenset[Element]:
     """The elements that statements of a branch set wherever it is taken."""
     written = (target for each in statements if isinstance(each, s.Simple) for target in each.writes)
     targets = {
@@ -407,7 +424,7 @@ def _assigned(statements: Sequence[s.Stmt], nodes: Sequence[Node], place: Place)
     return frozenset((node.array, node.place) for node in found if None not in node.place)
 
 
-def _always(nodes: Sequence[Node], elements: frozenset[Element], place: Place) -> Iterator[Node]:
+def _mark_shared_writes(nodes: Sequence[Node], elements: frozenset[Element], place: LoweringContext) -> Iterator[Node]:
     """The nodes of the last branch, if all branches set these elements: one of them does, wherever the others are."""
     for node in nodes:
         if isinstance(node, Access) and (node.array, node.place) in elements:
@@ -416,7 +433,7 @@ def _always(nodes: Sequence[Node], elements: frozenset[Element], place: Place) -
             yield node
 
 
-def _placing(extents: tuple[Poly, ...], place: Place) -> frozenset[str]:
+def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> frozenset[str]:
     """What decides where the rows of a local array lie: what is below, and how long rows are."""
     names = place.stack.names
     if len(extents) > 1:

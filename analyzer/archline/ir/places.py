@@ -12,8 +12,8 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.ir.declarations import declared
-from archline.ir.ranges import extent, extent_range, int_range
+from archline.ir.declarations import declared_scope
+from archline.ir.ranges import extent_range, extent_value, int_range
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import Array, Loop, Node, UntracedError, View
 from archline.language import syntax as s
@@ -59,7 +59,7 @@ class Stream:
         return low, high
 
 
-def stream(
+def monotone_stream(
     view: str, subscript: s.Expr, around: Sequence[EnclosingLoop], fixed: frozenset[str], values: Mapping[str, Poly]
 ) -> Stream | None:
     """The outermost loop in which a subscript of a view rises or falls only; None where there is none.
@@ -67,7 +67,7 @@ def stream(
     Where a loop makes the view or the array anew, it may begin elsewhere. `fixed` are the names that no loop changes,
     `values` those of names that are no integers of the data.
     """
-    parts = list(terms(subscript))
+    parts = list(signed_terms(subscript))
     names = tuple(sorted(each for each in parts if isinstance(each, tuple)))
     if any(isinstance(each, s.Node) for each in parts):
         return None
@@ -77,10 +77,10 @@ def stream(
             way if added else BACK.get(way, way)
             for name, added in names
             if name not in fixed
-            for way in (_way(name, each.loop),)
+            for way in (_direction_of_change(name, each.loop),)
         }
         one_way = ways <= {"rises", "stays"} or ways <= {"falls", "stays"}
-        if not one_way or _way(view, each.loop) != "stays":
+        if not one_way or _direction_of_change(view, each.loop) != "stays":
             break
         found = each, ways
     if found is None:
@@ -95,7 +95,7 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
     """What a subscript is where a loop begins."""
     first = ZERO + shift
     for name, added in names:
-        value = values.get(name) if _way(name, around.loop) == "stays" else None
+        value = values.get(name) if _direction_of_change(name, around.loop) == "stays" else None
         value = around.integers.get(name) if value is None else value
         if value is None:
             return None
@@ -103,13 +103,13 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
     return first
 
 
-def assigned(node: s.Node) -> Iterator[str]:
+def assigned_names(node: s.Node) -> Iterator[str]:
     """The names that a statement gives other values."""
     # What a `let` or a loop names is no integer of the data.
     return (name for each in s.find(node, s.Simple) if not each.named for name in each.sets)
 
 
-def terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
+def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
     """The names that a sum adds and those that it subtracts, its numbers, and what else it is of."""
     match expr:
         case s.Integer(value=value):
@@ -117,13 +117,13 @@ def terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int |
         case s.Name(id=name):
             yield name, added
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            yield from terms(left, added)
-            yield from terms(right, added == (op == "+"))
+            yield from signed_terms(left, added)
+            yield from signed_terms(right, added == (op == "+"))
         case _:
             yield expr
 
 
-def _way(name: str, loop: s.Stmt) -> str:
+def _direction_of_change(name: str, loop: s.Stmt) -> str:
     """What a loop does to an integer: it rises, falls, stays, or is set."""
     # What has no known increment may give it any value.
     steps = (each.increment for each in s.find(loop, s.Simple) if name in each.sets)
@@ -134,7 +134,7 @@ def _way(name: str, loop: s.Stmt) -> str:
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 
-def view(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
+def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
     """The view that an expression is. Raises UntracedError."""
     match expr:
         case s.Name(id=name):
@@ -142,7 +142,7 @@ def view(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) 
         case s.Element(array=name):
             return _sliced(expr, views[name], module.shapes[expr], scope)
         case s.Reshape(base=base, shape=shape):
-            return _reshaped(view(module, base, views, scope), shape, scope)
+            return _reshaped(view_of(module, base, views, scope), shape, scope)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             raise AssertionError(f"not a view: {expr}")
 
@@ -155,11 +155,11 @@ def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) 
     own_extents = iter(shape)
     for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
         begin = piece.lo if isinstance(piece, s.Slice) else piece
-        first = ZERO if begin is None else static(begin, scope)
+        first = ZERO if begin is None else static_value_or_none(begin, scope)
         start = starts[dimension]
         starts[dimension] = None if start is None or first is None else start + step * first
         if isinstance(piece, s.Slice):
-            own = ONE if piece.step is None else static(piece.step, scope)
+            own = ONE if piece.step is None else static_value_or_none(piece.step, scope)
             written = next(own_extents)
             length = extent_
             if piece.lo is not None or piece.hi is not None:
@@ -187,7 +187,7 @@ def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
 def most_extent(expr: s.Expr, scope: Scope) -> Poly:
     """An extent, or the most that it can be. Raises UntracedError."""
     try:
-        return extent(expr, scope)
+        return extent_value(expr, scope)
     except NotStaticError as problem:
         known = int_range(expr, scope)
         if known is None:
@@ -198,13 +198,13 @@ def most_extent(expr: s.Expr, scope: Scope) -> Poly:
 def is_exact(expr: s.Expr, scope: Scope) -> bool:
     """Whether an extent is known, not only the most that it can be."""
     try:
-        extent(expr, scope)
+        extent_value(expr, scope)
     except NotStaticError:
         return False
     return True
 
 
-def static(expr: s.Expr, scope: Scope) -> Poly | None:
+def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
     """The value of an expression; None where the data decides."""
     try:
         return static_value(expr, scope)
@@ -233,7 +233,7 @@ def whole_view(array: Array) -> View:
 
 
 @record(eq=False)
-class Place:
+class LoweringContext:
     """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
 
     Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0. `integers` are those
@@ -268,16 +268,16 @@ class Place:
         """What names mean, integers of the data that are known here among them."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
-    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> Place:
+    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> LoweringContext:
         """In the body of a loop."""
         around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
         loops, certain = (*self.loops, variable), self.certain and certain
         inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
         return replace(inner.after(loop), rested=None)
 
-    def after(self, statement: s.Stmt) -> Place:
+    def after(self, statement: s.Stmt) -> LoweringContext:
         """Behind a statement, or in a loop: integers that it sets are not known."""
-        changed, rested = set(assigned(statement)), self.rested
+        changed, rested = set(assigned_names(statement)), self.rested
         if statement.iterates:
             rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
         elif changed:
@@ -287,7 +287,7 @@ class Place:
         integers = {name: value for name, value in self.integers.items() if name not in changed}
         return replace(self, integers=integers, rested=rested)
 
-    def under(self, conditions: tuple[Poly, ...] | None) -> Place:
+    def under(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
         """Where conditions hold; None where more than sizes and loop variables decide."""
         if conditions is None:
             return replace(self, certain=False)
@@ -295,26 +295,26 @@ class Place:
 
 
 # Calls
-def sized(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
+def bind_data_sizes(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
     """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
     for loop in reversed(given if body else ()):
         body = (replace(loop, body=body),)
     return body
 
 
-def callee(
-    call: s.Call, target: s.Algorithm, place: Place, fresh: Callable[[str], str]
+def bind_call(
+    call: s.Call, target: s.Algorithm, place: LoweringContext, fresh: Callable[[str], str]
 ) -> tuple[Scope, tuple[Loop, ...]]:
     """What names mean in an algorithm that is called, and the sizes that the data gives."""
     module, outer = place.scope.module, place.scope
-    own = declared(module, target)
+    own = declared_scope(module, target)
     values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
     given: list[Loop] = []
     for name, bound in module.bindings[call].items():
-        found = None if bound is None else static(bound, replace(outer, reads_offsets=True))
+        found = None if bound is None else static_value_or_none(bound, replace(outer, reads_offsets=True))
         if found is None:
             facts = given[-1].inside if given else outer.facts
-            given.append(_given(name, call, target, outer.with_facts(facts), fresh))
+            given.append(_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
             found = Poly.symbol(given[-1].variable)
         values[name] = found
     below = {name: bound.substitute(values) for name, bound in own.below.items()}
@@ -328,7 +328,7 @@ def callee(
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
 
 
-def _given(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
+def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
     """A size that the data gives, as a loop of one iteration whose counter it is."""
     signature = outer.module.signatures[target]
     for binding in signature.sizes:

@@ -14,7 +14,17 @@ from archline.algebra.relax import bound_atom, bounded_max, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, depends, sum_over
 from archline.expr.tree import Span, structure
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, exactly, later, map_known, up_to
+from archline.ir.amounts import (
+    NOTHING,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    add,
+    exact_amount,
+    map_known,
+    maximum_amount,
+    up_to,
+)
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.scope import NotStaticError, Scope, holds_data, known_value, static_value
 from archline.language import syntax as s
@@ -33,7 +43,7 @@ class IterationRange:
     facts: Facts
     span: Span
     # Flops of several kinds, work and span often share their body's expression.
-    _done: dict[tuple[str, Known], Amount] = field(default_factory=dict, compare=False, repr=False)
+    _done: dict[tuple[str, KnownAmount], Amount] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def trips(self) -> Poly:
@@ -72,12 +82,12 @@ class IterationRange:
     def largest(self, amount: Amount) -> Amount:
         """The largest amount of any iteration, 0 where there is none."""
         found = self.largest_of_some(amount)
-        if isinstance(found, Unknown) or self.facts.positive(self.trips):
+        if isinstance(found, UnknownAmount) or self.facts.positive(self.trips):
             return found
         some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
         if found.exact:
-            return exactly(found.lower * some)
-        return Known(found.lower * some, found.upper * some)
+            return exact_amount(found.lower * some)
+        return KnownAmount(found.lower * some, found.upper * some)
 
     def largest_of_some(self, amount: Amount) -> Amount:
         """The largest amount of any iteration, where there is one; of no meaning elsewhere."""
@@ -103,22 +113,24 @@ class IterationRange:
                     raise
                 return None
 
-        def derived(amount: Known) -> Amount:
+        def derived(amount: KnownAmount) -> Amount:
             try:
                 lower, upper = end(amount.lower, False, amount.exact), end(amount.upper, True, amount.exact)
             except OutOfBudgetError:
                 raise
             except TooComplexError as problem:
-                return Unknown(str(problem), self.span)
+                return UnknownAmount(str(problem), self.span)
             if upper is None:
-                return Unknown(f"no closed form or bound was found for the {what} over `{self.variable}`", self.span)
-            return Known(lower or ZERO, upper)
+                return UnknownAmount(
+                    f"no closed form or bound was found for the {what} over `{self.variable}`", self.span
+                )
+            return KnownAmount(lower or ZERO, upper)
 
-        if amount is NOTHING or isinstance(amount, Unknown):
+        if amount is NOTHING or isinstance(amount, UnknownAmount):
             return amount
         # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
         scale = a.content(amount.lower) if amount.exact else fmpq(1)
-        primitive = exactly(amount.lower.scaled(1 / scale)) if scale != 1 else amount
+        primitive = exact_amount(amount.lower.scaled(1 / scale)) if scale != 1 else amount
         known = self._done.get((what, primitive))
         if known is None:
             known = self._done[what, primitive] = derived(primitive)
@@ -127,7 +139,7 @@ class IterationRange:
 
 def fork_depth(iterations: IterationRange) -> Amount:
     """ceil(log2 t): the levels of a binary tree of forks that starts the iterations of a parallel loop."""
-    return exactly(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
+    return exact_amount(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
 
 
 def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
@@ -152,20 +164,20 @@ def serial_path(each: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
     """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
     advance = iterations.sum(each.advance)
     if each.serial:
-        return max_plus.serial(advance)
+        return max_plus.serial_map(advance)
     if each.joined is None:
-        return MaxPlusMap(advance, _staggered(each, iterations, advance))
+        return MaxPlusMap(advance, _latest_spawn_end(each, iterations, advance))
     certain = each.certain and iterations.facts.positive(iterations.trips)
     if each.finish == each.advance:
         return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain)
-    if isinstance(advance, Unknown):
-        return max_plus.serial(advance)
+    if isinstance(advance, UnknownAmount):
+        return max_plus.serial_map(advance)
     late = iterations.sum(each.finish)
-    upper = late if isinstance(late, Unknown) else Known(advance.lower, late.upper)
+    upper = late if isinstance(late, UnknownAmount) else KnownAmount(advance.lower, late.upper)
     return MaxPlusMap(upper, upper, up_to(upper), up_to(upper), certain)
 
 
-def _staggered(each: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
+def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
     """The latest end of what iteration v spawned: what the iterations before v took, and its own."""
     before = IterationRange(
         iterations.variable + "'",
@@ -181,14 +193,14 @@ def _staggered(each: MaxPlusMap, iterations: IterationRange, advance: Amount) ->
         return map_known(amount, lambda value: value.substitute(shift))
 
     ends = add(before.sum(renamed(each.advance)), each.finish)
-    return later(advance, iterations.largest(ends), iterations.facts)
+    return maximum_amount(advance, iterations.largest(ends), iterations.facts)
 
 
 @record
 class DataRange:
     """How many iterations a loop has, and the least and the last value its variable may take."""
 
-    trips: Known
+    trips: KnownAmount
     first: Poly
     last: Poly
 
@@ -205,8 +217,10 @@ def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
     facts = scope.facts
     distance = _distance(low, high, more, scope)
     if distance is None:
-        distance = Known(facts.positive_part(highs[0] - lows[1] + more), facts.positive_part(highs[1] - lows[0] + more))
-    trips = Known(a.ceil_div(distance.lower, step), a.ceil_div(distance.upper, step))
+        distance = KnownAmount(
+            facts.positive_part(highs[0] - lows[1] + more), facts.positive_part(highs[1] - lows[0] + more)
+        )
+    trips = KnownAmount(a.ceil_div(distance.lower, step), a.ceil_div(distance.upper, step))
     return DataRange(trips, lows[0], highs[1] - 1 + more)
 
 
@@ -217,15 +231,15 @@ def _step(loop: s.Loop, scope: Scope) -> Poly | None:
     return None if step is None or not scope.facts.positive(step) else step
 
 
-def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Known | None:
+def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
     """max(0, high - low + more) between entries of offsets arrays; None where an index depends on the data."""
     try:
         found = _without_data(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
         segments = _segment(low, high, scope)
-        return None if segments is None else Known(ZERO, segments.ceiling)
+        return None if segments is None else KnownAmount(ZERO, segments.ceiling)
     found = a.as_gaps(found) + more
-    return exactly(found if rises(found, scope.facts) else scope.facts.positive_part(found))
+    return exact_amount(found if is_nondecreasing(found, scope.facts) else scope.facts.positive_part(found))
 
 
 def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
@@ -240,7 +254,7 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
             return None
 
 
-def rises(value: Poly, facts: Facts) -> bool:
+def is_nondecreasing(value: Poly, facts: Facts) -> bool:
     """Whether the value is `a[e + w] - a[e]` with w >= 0, plus what is not negative."""
     entries = [atom for atom in value.atoms() if isinstance(atom, a.Offset)]
     for high, low in permutations(entries, 2):
@@ -263,22 +277,24 @@ def _without_data(difference: s.Expr, scope: Scope) -> Poly:
         return value
 
 
-def extent(expr: s.Expr, scope: Scope) -> Poly:
+def extent_value(expr: s.Expr, scope: Scope) -> Poly:
     """A size that may be a distance between entries of offsets arrays; raises NotStaticError."""
     value = a.as_gaps(_without_data(expr, scope))
-    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or rises(value, scope.facts):
+    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nondecreasing(value, scope.facts):
         return value
     return scope.facts.positive_part(value)
 
 
-def extent_range(expr: s.Expr, scope: Scope) -> Known | None:
+def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
     """The least and the greatest value of an extent; the run stops where it is negative."""
     try:
-        value = extent(expr, scope)
+        value = extent_value(expr, scope)
     except NotStaticError:
         known = int_range(expr, scope)
-        return None if known is None else Known(*map(scope.facts.positive_part, known))
-    return exactly(value if rises(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value)))
+        return None if known is None else KnownAmount(*map(scope.facts.positive_part, known))
+    return exact_amount(
+        value if is_nondecreasing(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value))
+    )
 
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
@@ -304,14 +320,14 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
             return None
 
 
-def anywhere(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
+def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
     """An amount whatever value the loop variable has, which must not decide a max, a floor or the like."""
-    if isinstance(amount, Unknown) or loop.variable not in amount.lower.names | amount.upper.names:
+    if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
     lower, upper = _anywhere(amount.lower, loop, facts, False), _anywhere(amount.upper, loop, facts, True)
     if upper is None:
-        return Unknown(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
-    return Known(ZERO if lower is None else lower, upper)
+        return UnknownAmount(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
+    return KnownAmount(ZERO if lower is None else lower, upper)
 
 
 def _anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
@@ -322,4 +338,4 @@ def _anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | No
 
 def fork_depth_by_data(trips: Amount) -> Amount:
     """ceil(log2 t) at most for a parallel loop whose number of iterations t the data gives."""
-    return trips if isinstance(trips, Unknown) else Known(ZERO, a.ceil_log2(trips.upper))
+    return trips if isinstance(trips, UnknownAmount) else KnownAmount(ZERO, a.ceil_log2(trips.upper))

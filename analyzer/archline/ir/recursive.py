@@ -18,10 +18,16 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.prove.prover import never_negative
-from archline.ir.conditions import difference, indicator, knowing, negated, required
+from archline.ir.conditions import (
+    assuming_facts,
+    comparison_difference,
+    equivalent_constraints,
+    indicator,
+    negate_condition,
+)
 from archline.ir.conditions import never_negative as differences
 from archline.ir.lower import Lowering, Policy
-from archline.ir.places import Place, callee, sized, static, whole_view
+from archline.ir.places import LoweringContext, bind_call, bind_data_sizes, static_value_or_none, whole_view
 from archline.ir.scope import Scope
 from archline.ir.tree import (
     Access,
@@ -30,7 +36,7 @@ from archline.ir.tree import (
     ChoiceBranch,
     Loop,
     Node,
-    Recursion,
+    RecursiveCall,
     UntracedError,
     View,
     contiguous_dimension,
@@ -50,12 +56,12 @@ MAX_SHARES = 6
 """A call may take such a power of the base less of a size that is one."""
 
 
-class TooManyWaysError(Exception):
+class TooManyPathsError(Exception):
     """There are more than MAX_WAYS."""
 
 
 @record(eq=False)
-class Body:
+class RecursiveBody:
     """What one call does, in the sizes of the algorithm; `given` are its arrays, `made` those that it makes."""
 
     algorithm: s.Algorithm
@@ -65,12 +71,12 @@ class Body:
     made: tuple[Array, ...]
 
 
-def body(module: Module, algorithm: s.Algorithm, policy: Policy) -> Body:
+def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Policy) -> RecursiveBody:
     """The body of an algorithm. Raises UntracedError."""
     program = Lowering(module, policy)
     scope, views = program.given(algorithm)
     nodes = program.body_of(algorithm, scope, views)
-    return Body(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(program.made))
+    return RecursiveBody(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(program.made))
 
 
 @dataclass(eq=False)
@@ -86,18 +92,20 @@ class OneLevel(Policy):
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """A call of a recursive algorithm stays one."""
         if not call_graph.component(program.module, target):
             yield from program.inlined(call, target, place)
             return
-        scope, given = callee(call, target, place, program.fresh)
+        scope, given = bind_call(call, target, place, program.fresh)
         sizes = {name: scope.values[name] for name in program.module.bindings[call]}
         known = all(array.exact and not array.within and array.layout != "zmorton" for array in place.locals)
         base = place.stack if known else None
-        yield from sized(given, (Recursion(target, sizes, program.passed(call, target, place), call.span, base),))
+        yield from bind_data_sizes(
+            given, (RecursiveCall(target, sizes, program.passed(call, target, place), call.span, base),)
+        )
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
         if not place.algorithm_top and not any(
             call_graph.recurses(program.module, each) for each in call_graph.called(program.module, branches)
@@ -115,35 +123,37 @@ class OneLevel(Policy):
             taken = indicator(branch.condition, inner.scope)
             held, left = inner, inner
             if taken is None or not place.algorithm_top:
-                held = inner.under(required(branch.condition, inner.scope))
-                left = inner.under(required(negated(branch.condition), inner.scope))
+                held = inner.under(equivalent_constraints(branch.condition, inner.scope))
+                left = inner.under(equivalent_constraints(negate_condition(branch.condition), inner.scope))
             if taken is not None:
                 # Only where the condition holds is the branch looked at, and only elsewhere those behind it.
-                held = replace(held, scope=knowing(held.scope, branch.condition))
-                left = replace(left, scope=knowing(left.scope, negated(branch.condition)))
+                held = replace(held, scope=assuming_facts(held.scope, branch.condition))
+                left = replace(left, scope=assuming_facts(left.scope, negate_condition(branch.condition)))
             possible = _possible(branch.condition, inner.scope)
-            here = _both(before, required(branch.condition, inner.scope))
+            here = _conjoin_known(before, equivalent_constraints(branch.condition, inner.scope))
             found.append(ChoiceBranch(taken, possible, branch.condition, tuple(program.block(branch.body, held)), here))
-            before = _both(before, required(negated(branch.condition), inner.scope))
+            before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), inner.scope))
             inner = left
         yield Choice(tuple(found))
 
 
-class AsFarAsKnown(Policy):
+class MustLowering(Policy):
     """All calls stay calls, and what cannot be followed is left out: for what is touched at least.
 
     On each way through the branches of the body, all that stands there is as certain as the way is. Integers of the
     data are symbols for as long as no statement sets them.
     """
 
-    def reading(self, place: Place) -> Scope:
+    def reading(self, place: LoweringContext) -> Scope:
         return replace(place.knowing, reads_offsets=True)
 
-    def statement(self, program: Lowering, statement: s.Stmt, place: Place) -> tuple[Iterable[Node], Place]:
+    def statement(
+        self, program: Lowering, statement: s.Stmt, place: LoweringContext
+    ) -> tuple[Iterable[Node], LoweringContext]:
         after = self._behind(program, statement, place)
         return _followed(program.statement(statement, place, after)), after
 
-    def _behind(self, program: Lowering, statement: s.Stmt, place: Place) -> Place:
+    def _behind(self, program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
         try:
             after = program.after(statement, place)
         except UntracedError:
@@ -153,12 +163,12 @@ class AsFarAsKnown(Policy):
         named = {name: _value(program, statement, name, place) for name in _unknown(statement, place, after)}
         return replace(after, integers={**after.integers, **named})
 
-    def loop(self, place: Place, loop: s.Loop) -> Place:
+    def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
         """What the loop does not set is the same in all iterations."""
         values = {**place.after(loop).integers, **place.scope.values}
         return replace(place, scope=replace(place.scope, values=values))
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: Place) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         if not place.algorithm_top:
             yield from program.branches(branches, place)
             return
@@ -171,18 +181,18 @@ class AsFarAsKnown(Policy):
                 found += [ChoiceBranch(ONE, ONE, None, body, known) for known in before]
                 break
             read = (*read, *program.reads(branch.condition, place))
-            held = replace(place, scope=knowing(place.scope, branch.condition))
+            held = replace(place, scope=assuming_facts(place.scope, branch.condition))
             body = (*read, *program.block(branch.body, held))
-            otherwise = negated(branch.condition)
+            otherwise = negate_condition(branch.condition)
             taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
             found += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in left]
-            place = replace(place, scope=knowing(place.scope, otherwise))
+            place = replace(place, scope=assuming_facts(place.scope, otherwise))
         else:
             found += [ChoiceBranch(ONE, ONE, None, read, known) for known in before]
         yield Choice(tuple(found))
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: Place) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         if not place.certain or place.when:
             return
         views = {}
@@ -191,13 +201,13 @@ class AsFarAsKnown(Policy):
                 try:
                     views[parameter.name] = program.view(argument, place)
                 except UntracedError:
-                    views[parameter.name] = _anything(program, parameter.name, len(program.module.shapes[argument]))
+                    views[parameter.name] = _unknown_view(program, parameter.name, len(program.module.shapes[argument]))
         sizes, signature = {}, program.module.signatures[target]
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
-            found = None if bound is None else static(bound, place.knowing)
+            found = None if bound is None else static_value_or_none(bound, place.knowing)
             sizes[name] = _symbol(program, name) if found is None else found
-        yield Recursion(target, sizes, views, call.span)
+        yield RecursiveCall(target, sizes, views, call.span)
 
 
 def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -206,7 +216,7 @@ def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
         yield from nodes
 
 
-def _unknown(statement: s.Stmt, place: Place, after: Place) -> set[str]:
+def _unknown(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
     """The integers that a statement gives values of the data."""
     found = place.integers.keys() - after.integers.keys()
     if statement.named and not place.scope.module.is_view(statement.named[1]):
@@ -216,15 +226,15 @@ def _unknown(statement: s.Stmt, place: Place, after: Place) -> set[str]:
     return found - after.knowing.values.keys()
 
 
-def _value(program: Lowering, statement: s.Stmt, name: str, place: Place) -> Poly:
+def _value(program: Lowering, statement: s.Stmt, name: str, place: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
-        found = static(statement.value, place.knowing)
+        found = static_value_or_none(statement.value, place.knowing)
         if found is not None:
             return found + place.integers[name] if statement.op == "+=" else found
     return _symbol(program, name)
 
 
-def _without(program: Lowering, statement: s.Stmt, place: Place) -> Place:
+def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
     """The name of a view, or of a local array, of which nothing is known."""
     if statement.named:
         shape = program.module.shapes[statement.named[1]]
@@ -232,11 +242,11 @@ def _without(program: Lowering, statement: s.Stmt, place: Place) -> Place:
         shape = statement.array.shape
     else:
         return place
-    views = {name: _anything(program, name, len(shape)) for name in s.set_names(statement)}
+    views = {name: _unknown_view(program, name, len(shape)) for name in s.set_names(statement)}
     return replace(place, views={**place.views, **views})
 
 
-def _anything(program: Lowering, name: str, dimensions: int) -> View:
+def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
     """A view of what is not known, in so many dimensions."""
     extents = tuple(_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
@@ -249,10 +259,13 @@ def _symbol(program: Lowering, name: str) -> Poly:
 
 def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
     """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
-    return [tuple(each) for each in product(*(a.options(need, True) for need in required(condition, scope) or ()))]
+    return [
+        tuple(each)
+        for each in product(*(a.options(need, True) for need in equivalent_constraints(condition, scope) or ()))
+    ]
 
 
-def _both(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:
+def _conjoin_known(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:
     return None if one is None or other is None else (*one, *other)
 
 
@@ -268,39 +281,43 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
             return ONE
 
 
-def ways(nodes: Sequence[Node]) -> list[Way]:
+def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
     """Every way through the branches that stay apart. Raises TooManyWaysError."""
     found: list[Way] = [((), ())]
     for node in nodes:
-        inner = _through(node) if isinstance(node, Choice) else [((), (node,))]
-        found = [(_both(known, more), (*before, *way)) for known, before in found for more, way in inner]
+        inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
+        found = [(_conjoin_known(known, more), (*before, *way)) for known, before in found for more, way in inner]
         if len(found) > MAX_WAYS:
-            raise TooManyWaysError
+            raise TooManyPathsError
     return found
 
 
-def _through(choice: Choice) -> list[Way]:
+def _paths_through(choice: Choice) -> list[Way]:
     """The ways through each branch, and that on which none is taken, about which no fact is known."""
-    found = [(_both(each.known, known), way) for each in choice.branches for known, way in ways(each.body)]
+    found = [
+        (_conjoin_known(each.known, known), way)
+        for each in choice.branches
+        for known, way in enumerate_paths(each.body)
+    ]
     return found if choice.branches[-1].condition is None else [*found, ((), ())]
 
 
 def recurses(node: Node) -> bool:
     """Whether a recursive call stands in it."""
-    return any(True for _ in calls((node,)))
+    return any(True for _ in recursive_calls((node,)))
 
 
-def calls(nodes: Iterable[Node]) -> Iterator[Recursion]:
+def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
     """The recursive calls among nodes and in them."""
     for node in nodes:
         match node:
-            case Recursion():
+            case RecursiveCall():
                 yield node
             case Loop(body=body):
-                yield from calls(body)
+                yield from recursive_calls(body)
             case Choice(branches=branches):
                 for each in branches:
-                    yield from calls(each.body)
+                    yield from recursive_calls(each.body)
             case Access():
                 pass
 
@@ -329,7 +346,7 @@ def at_lines(view: View) -> bool:
     return array.aligned and view.starts[along] == ZERO and sum(axis == along for axis, _ in view.axes) < 2
 
 
-def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
+def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
     """Those of the facts that hold in all calls, if they hold in the outermost one; all where there are no others."""
     circle = component(module, algorithm)
     if not circle:
@@ -344,19 +361,21 @@ def inherited(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -
         # Other algorithms in the circle have sizes of their own.
         return tuple(machine)
     while kept:
-        holding = _holding(*with_where(module, algorithm, tuple(kept)), kept)
+        holding = _inductive_facts(*with_where(module, algorithm, tuple(kept)), kept)
         if len(holding) == len(kept):
             break
         kept = holding
     return tuple(fact for fact in facts if fact in machine or fact in kept)
 
 
-def _holding(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
+def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
     """Those that hold in each call, if all do in the caller."""
     try:
-        level = body(module, algorithm, OneLevel())
-        every = [(known or (), call) for known, nodes in ways(level.nodes) for call in calls(nodes)]
-    except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
+        level = lower_recursive_body(module, algorithm, OneLevel())
+        every = [
+            (known or (), call) for known, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)
+        ]
+    except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return []
     own = [(known, call) for known, call in every if call.target is algorithm]
     places = [_Call(level.scope, reduce(Facts.with_nonnegative, known, level.scope.facts), call) for known, call in own]
@@ -366,7 +385,7 @@ def _holding(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) ->
 class _Call:
     """A call, and what is known where it is made."""
 
-    def __init__(self, scope: Scope, facts: Facts, call: Recursion) -> None:
+    def __init__(self, scope: Scope, facts: Facts, call: RecursiveCall) -> None:
         self._scope, self._facts, self._sizes = scope, facts, call.sizes
 
     def holds(self, fact: s.Fact) -> bool:
@@ -379,7 +398,9 @@ class _Call:
                 return self._is_share(name, base)
             case s.Binary(op="and", left=left, right=right):
                 return self.holds(left) and self.holds(right)
-            case s.Binary(op="<" | "<=" | ">" | ">=" | "==" as op) if (apart := difference(fact, there)) is not None:
+            case s.Binary(op="<" | "<=" | ">" | ">=" | "==" as op) if (
+                apart := comparison_difference(fact, there)
+            ) is not None:
                 return all(never_negative(value, self._facts) for value in differences(op, apart))
             case _:
                 return False

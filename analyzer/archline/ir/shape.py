@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.ir.tree import Access, Chain, Choice, Loop, Node, Recursion
+from archline.ir.tree import Access, Chain, Choice, Loop, Node, RecursiveCall
 
 Names = Mapping[str, Poly]
 Shape = tuple[Hashable, ...]
@@ -57,7 +57,7 @@ def _of_node(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable:
             inside = (*chain, node)
             body = tuple(_of_node(each, inside, outside, base) for each in node.body)
             return node.span, *of_loop(node, named(inside, outside), base), body
-        case Recursion() | Choice():
+        case RecursiveCall() | Choice():
             return node
 
 

@@ -94,7 +94,7 @@ class View:
 
 
 @record
-class Walk:
+class MonotoneWalk:
     """How a place moves one way along a row all through a loop, given by its variable.
 
     Places of one `course` are so many entries apart as their `shift` is, wherever they are; all lie within `bounds`. It
@@ -123,7 +123,7 @@ class Access:
     place: tuple[Poly | None, ...]
     span: Span = field(repr=False)
     parts: tuple[tuple[Poly, Poly] | None, ...]
-    walk: Walk | None = None
+    walk: MonotoneWalk | None = None
     certain: bool = False
     when: tuple[Poly, ...] = ()
     shared: tuple[Poly, ...] | None = None
@@ -167,7 +167,7 @@ class Loop:
 
 
 @record(eq=False)
-class Recursion:
+class RecursiveCall:
     """A call of a recursive algorithm at sizes, with views by parameter.
 
     The arrays that it makes begin above `base` lines of the stack; None where that varies.
@@ -202,21 +202,21 @@ class ChoiceBranch:
     known: tuple[Poly, ...] | None = None
 
 
-Node = Access | Loop | Recursion | Choice
+Node = Access | Loop | RecursiveCall | Choice
 Chain = tuple[Loop, ...]
 """The loops around something, from the outermost in."""
 
 
-def accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
+def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
     """Every access with the loops around it."""
     for node in nodes:
         if isinstance(node, Access):
             yield node, chain
-        elif not isinstance(node, Recursion | Choice):
-            yield from accesses(node.body, (*chain, node))
+        elif not isinstance(node, RecursiveCall | Choice):
+            yield from iter_accesses(node.body, (*chain, node))
 
 
-def changing(nodes: tuple[Node, ...]) -> Iterator[Node]:
+def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Nodes without the accesses that only read."""
     for node in nodes:
         match node:
@@ -224,10 +224,10 @@ def changing(nodes: tuple[Node, ...]) -> Iterator[Node]:
                 if node.written:
                     yield node
             case Loop(body=body):
-                yield replace(node, body=tuple(changing(body)))
+                yield replace(node, body=tuple(writes_only(body)))
             case Choice(branches=branches):
-                yield Choice(tuple(replace(each, body=tuple(changing(each.body))) for each in branches))
-            case Recursion():
+                yield Choice(tuple(replace(each, body=tuple(writes_only(each.body))) for each in branches))
+            case RecursiveCall():
                 yield node
 
 

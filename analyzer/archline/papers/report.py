@@ -15,7 +15,7 @@ from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
 from archline.records import record, replace
-from archline.report.json import VERSION, of
+from archline.report.json import VERSION, pick
 from archline.report.layout import terminal_width, wrap
 from archline.resources import resource
 
@@ -203,8 +203,8 @@ def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
     return {
         "paper": row.paper.name,
         "place": place,
-        **of(row, "subject", "kind", "quote", "printed"),
-        **of(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
+        **pick(row, "subject", "kind", "quote", "printed"),
+        **pick(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
         "witness": None if found.witness is None else str(found.witness),
         "steps": found.steps,
     }

@@ -19,7 +19,7 @@ from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import defined_sizes, names, substituted
 from archline.expr.values import evaluate
-from archline.ir.conditions import negated
+from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target
@@ -104,7 +104,7 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
     )
     always = None if failing else _proved(relation, facts)
     never = None
-    opposite = negated(relation)
+    opposite = negate_condition(relation)
     if not holding and relation.op in INEQUALITIES and isinstance(opposite, s.Binary):
         never = _proved(opposite, facts)
     right = "every" if always else "no" if never else "some" if holding and failing else None
@@ -336,7 +336,7 @@ def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]
     """The sizes and counts of one run."""
     import archline
     from archline.api.running import run_at
-    from archline.costs.sizes import unplaced
+    from archline.costs.sizes import from_python
     from archline.energy.caches import Settings
     from archline.energy.running import read_schedule
 
@@ -347,7 +347,7 @@ def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]
     cache = archline.Cache(**asked["cache"]) if "cache" in asked else None
     several = asked.get("processors") and read_schedule(asked["schedule"], asked["processors"], seed)
     settings = Settings(chosen_cache=True, seed=seed, processors=several)
-    ran = run_at(target, unplaced(sizes), cache, settings)
+    ran = run_at(target, from_python(sizes), cache, settings)
     counted = {each.name: getattr(ran.counts, each.name) for each in fields(ran.counts)} | {**ran.counts.communication}
     counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}
     return {key: Fraction(value) for key, value in counted.items() if isinstance(value, int)}

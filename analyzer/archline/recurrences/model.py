@@ -16,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
 from archline.expr.text import conjunction
-from archline.ir.conditions import negated
+from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import field, record
@@ -196,7 +196,7 @@ def among(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
     """The conditions of a case where it is the first that holds of the cases that are not skipped."""
     skipped = list(skipped)
     return tuple(
-        each.condition if each.taken else negated(each.condition)
+        each.condition if each.taken else negate_condition(each.condition)
         for index, each in enumerate(path)
         if each.taken or any(_holds_in(other, path[:index], each) for other in skipped)
     )

@@ -22,9 +22,9 @@ from archline.report.view import SourcePlace, relative
 
 LONGEST, BEFORE = 60, 20
 """Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
-_MOST = ", at most "
+_UPPER_SEPARATOR = ", at most "
 """Between the bounds of a cost; where the lower one stays, the upper one alone is shown."""
-_SAID = {
+_VERDICT_WORDS = {
     r.GREW: ("grew", "grew"),
     r.BECAME_UNKNOWN: ("became unknown", "became unknown"),
     r.DIFFERS: ("is more at some sizes and less at others", "are more at some sizes and less at others"),
@@ -65,7 +65,7 @@ def verdict(found: VersionDifferences) -> str:
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
-    for name, words in _SAID.items():
+    for name, words in _VERDICT_WORDS.items():
         for count, more in ((counts.get(name, 0) - tolerated[name], ""), (tolerated[name], tolerance)):
             if count:
                 noun = "" if parts else "cost " if count == 1 else "costs "
@@ -75,13 +75,13 @@ def verdict(found: VersionDifferences) -> str:
     return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 
-def refused(found: VersionDifferences) -> list[str]:
+def refused_lines(found: VersionDifferences) -> list[str]:
     """A line with the files that are left out; none where all are compared."""
     files = sorted({of_diagnostic(each).path for each in found.problems})
     return [f"{counted(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
-def cells(change: CostChange, longest: int = LONGEST) -> list[str]:
+def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
@@ -99,11 +99,11 @@ def cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     if change.reason:
         more.append(f"{change.place}: {change.reason}" if change.place else change.reason)
     before, after = change.old or "", change.new or ""
-    low = f"{before.partition(_MOST)[0]}{_MOST}"
+    low = f"{before.partition(_UPPER_SEPARATOR)[0]}{_UPPER_SEPARATOR}"
     if before == after:
         before = after = ""
     elif before.startswith(low) and after.startswith(low):
-        before, after = (each.removeprefix(low.removesuffix(_MOST[2:])) for each in (before, after))
+        before, after = (each.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for each in (before, after))
     return [change.algorithm, change.metric, said, *_shortened(before, after, longest), "; ".join(more)]
 
 
@@ -124,25 +124,25 @@ INDENT, TO = 8, " -> "
 
 def as_text(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, other names, and the changes."""
-    lines, groups = [*wrap(verdict(found), width), *refused(found)], dict[str, list[CostChange]]()
+    lines, groups = [*wrap(verdict(found), width), *refused_lines(found)], dict[str, list[CostChange]]()
     lines += ["", *(f"{old} -> {new}" for old, new in found.renames)] if found.renames else []
     for each in found.shown:
         groups.setdefault(each.algorithm, []).append(each)
     for algorithm, changes in groups.items():
-        lines += ["", algorithm, *indented(list(_listed(changes, width - 2)))]
+        lines += ["", algorithm, *indented(list(_list_changes(changes, width - 2)))]
     return "\n".join(lines) + "\n"
 
 
-def _listed(changes: Sequence[CostChange], width: int) -> Iterator[str]:
+def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
     """The changes of an algorithm: in a table, or each with its condition and its formulas below what became of it."""
-    whole = [each[1:] for each in map(cells, changes)]
+    whole = [each[1:] for each in map(table_cells, changes)]
     rows = [[metric, said, TO.join(filter(None, (old, new))), more] for metric, said, old, new, more in whole]
     if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
         yield from table(rows, width)
         return
     room = width - INDENT
     for each in changes:
-        _, metric, said, old, new, more = cells(replace(each, when=None), LINES * (room - len(TO)))
+        _, metric, said, old, new, more = table_cells(replace(each, when=None), LINES * (room - len(TO)))
         both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
         alone = [] if old and new else [old or new] * bool(old or new)
         texts = [": ".join(filter(None, (" ".join([said, *alone]), more)))]
@@ -162,12 +162,12 @@ CODE = ("algorithm", "before", "after")
 
 def as_markdown(found: VersionDifferences, width: int) -> str:
     """The verdict, what is left out, the table and other names."""
-    rows = [f"{pipes_row(map(_shown, HEADS, cells(each)))}\n" for each in found.shown]
+    rows = [f"{pipes_row(map(_shown, HEADS, table_cells(each)))}\n" for each in found.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
     rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
     names[:1] = [f"\n{each}" for each in names[:1]]
     whole = f"**{verdict(found)}**\n" if rows else f"{verdict(found)}\n"
-    whole += "".join(f"\n{each}\n" for each in refused(found))[: MOST_LETTERS // 2]
+    whole += "".join(f"\n{each}\n" for each in refused_lines(found))[: MOST_LETTERS // 2]
     for number, row in enumerate([*rows, *names]):
         if len(whole) + len(row) > MOST_LETTERS - 100:
             return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
@@ -182,12 +182,12 @@ def _shown(column: str, cell: str) -> str:
 def as_github(found: VersionDifferences, width: int) -> str:
     """The commands, then the verdict and what is left out."""
     findings = [*map(of_diagnostic, found.problems), *map(_finding, found.findings)]
-    lines = [*(command(each, Path.cwd()) for each in findings), verdict(found), *refused(found)]
+    lines = [*(command(each, Path.cwd()) for each in findings), verdict(found), *refused_lines(found)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _finding(change: CostChange) -> CheckFinding:
-    algorithm, metric, said, old, new, more = cells(change)
+    algorithm, metric, said, old, new, more = table_cells(change)
     message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
     rule = change.rule
     return CheckFinding(
@@ -213,5 +213,5 @@ def document(found: VersionDifferences) -> dict[str, Any]:
         "summary": found.summary,
         "changes": [{"algorithm": each.algorithm, **asdict(each)} for each in found.changes],
         "renames": [{"old": old, "new": new} for old, new in found.renames],
-        "problems": [json.of(each, "code", "message", "path", "line") for each in problems],
+        "problems": [json.pick(each, "code", "message", "path", "line") for each in problems],
     }

@@ -9,8 +9,8 @@ from typing import Any
 
 from archline.analysis.cost import Cost, ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
-from archline.claims.communication_nearness import Nearness, nearness
-from archline.costs.communication import replicated
+from archline.claims.communication_nearness import BoundRatio, ratio_to_bound
+from archline.costs.communication import replication_note
 from archline.costs.derived import DerivedCosts
 from archline.execution.results import RunCounts
 from archline.expr import build as b
@@ -22,7 +22,7 @@ from archline.language.substitution import processors_of
 from archline.numbers import exact, short
 from archline.records import field, record
 from archline.report.documents import Item, Section, parts
-from archline.report.json import of
+from archline.report.json import pick
 from archline.report.layout import block_lines
 from archline.report.view import Number
 
@@ -37,11 +37,11 @@ class BoundView:
     assumptions: tuple[str, ...]
     cases: tuple[tuple[str, Formula], ...] = ()
     growth: Formula | None = None
-    near: Nearness = field(default_factory=Nearness)
+    near: BoundRatio = field(default_factory=BoundRatio)
     value: Ends | None = None
 
     @staticmethod
-    def of(bound: LowerBound, near: Nearness, value: Ends | None) -> BoundView:
+    def of(bound: LowerBound, near: BoundRatio, value: Ends | None) -> BoundView:
         """A bound, how near derived words are to it, and its value."""
         cases = tuple((each.condition, each.bound) for each in bound.cases)
         return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, bound.growth, near, value)
@@ -90,7 +90,7 @@ def on_processors(count: Number) -> str:
     return f"on {exact(count)} processor{'' if count == 1 else 's'}"
 
 
-def factor(count: Ends, bound: Ends) -> str:
+def factor_text(count: Ends, bound: Ends) -> str:
     """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive.
 
     A count below a bound shows that an assumption of the bound is wrong, such as that all processors do the same.
@@ -104,10 +104,10 @@ def factor(count: Ends, bound: Ends) -> str:
         return "not known to be positive"
     if count[1] < low:
         return "below it: what the bound assumes does not hold"
-    return f"within a factor {_up(count[1] / low)}"
+    return f"within a factor {_round_up(count[1] / low)}"
 
 
-def _up(ratio: Fraction) -> str:
+def _round_up(ratio: Fraction) -> str:
     """Four digits, rounded up: a factor that suffices."""
     if ratio >= 10**6:
         return short(ratio)
@@ -127,7 +127,7 @@ def numeral(ends: Ends) -> Formula:
     return Formula(s.Real(amount(ends), span=b.DERIVED), ">=")
 
 
-def nearness_text(near: Nearness) -> Iterator[str]:
+def nearness_text(near: BoundRatio) -> Iterator[str]:
     """What is proved of derived words and the bound, in symbols."""
     if near.attained:
         yield "attained"
@@ -144,23 +144,23 @@ def nearness_text(near: Nearness) -> Iterator[str]:
 
 def document(view: CommunicationView) -> dict[str, Any]:
     """As JSON."""
-    found = {**of(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
+    found = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
     if view.replicated is not None:
-        found["reason"] = replicated(view.replicated, True)
+        found["reason"] = replication_note(view.replicated, True)
     if view.best is not None:
-        found["words"] = _against(view.best, view.words)
+        found["words"] = _ratio_document(view.best, view.words)
     if view.least_messages is not None:
-        found["messages"] = _against(view.least_messages, view.messages)
+        found["messages"] = _ratio_document(view.least_messages, view.messages)
     return found
 
 
 def _bound(each: BoundView) -> dict[str, Any]:
-    near = of(each.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
+    near = pick(each.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
     found: dict[str, Any] = {
         "metric": "words",
         "kind": each.kind,
         "cases": [{"when": when, "bound": text} for when, text in each.cases],
-        **of(each, "growth", "source", "theorem", "assumptions", "attained=near.attained"),
+        **pick(each, "growth", "source", "theorem", "assumptions", "attained=near.attained"),
         **{name: text or None for name, text in near.items()},
     }
     if each.value is not None:
@@ -177,7 +177,7 @@ def _rounded(value: Ends) -> dict[str, str]:
     return {"lower": exact(low), "upper": exact(high)}
 
 
-def _against(bound: Ends, count: Ends | None) -> dict[str, Any]:
+def _ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
     positive = bound[0] > 0
     ratio = None if count is None or not positive else exact(-(-(count[1] / bound[0]) * 10**6 // 1) / Fraction(10**6))
     return {
@@ -191,7 +191,7 @@ def items(view: CommunicationView) -> Iterator[Item]:
     """The bounds, with values where there are some."""
     yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
-        yield replicated(view.replicated, True)
+        yield replication_note(view.replicated, True)
         return
     for found in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
         yield from ("", Section("", tuple(found)))
@@ -204,7 +204,7 @@ def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
         where = (" where ", condition) if condition else (" otherwise",) if len(bound.cases) > 1 else ()
         yield phrase(behind("words >=", least), *where, f", {bound.kind}")
     if bound.value is not None:
-        near = "" if view.words is None else f": {factor(view.words, bound.value)}"
+        near = "" if view.words is None else f": {factor_text(view.words, bound.value)}"
         yield f"at these sizes words >= {amount(bound.value)}{near}"
     yield from nearness_text(bound.near)
     yield f"since {bound.theorem}"
@@ -215,7 +215,7 @@ def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
 def _messages(view: CommunicationView) -> Iterator[str]:
     yield "messages >= words/M, as a message has M words at most: Demmel et al., IPDPS 2013, equation (4)"
     if view.least_messages is not None:
-        near = "" if view.messages is None else f": {factor(view.messages, view.least_messages)}"
+        near = "" if view.messages is None else f": {factor_text(view.messages, view.least_messages)}"
         yield f"at these sizes messages >= {amount(view.least_messages)}{near}"
     yield (
         "words are those that some processor receives; the derived words, on the critical path, where a step has the "
@@ -233,9 +233,9 @@ def of_run(view: CommunicationView) -> Iterator[str]:
         near = "attained" if view.words == view.best else "vacuous at these sizes"
         yield f"lower bounds for {with_} are {near}: words >= 0"
         return
-    yield f"lower bound for {with_}: words >= {amount(view.best)}, {factor(view.words, view.best)} ({kind})"
+    yield f"lower bound for {with_}: words >= {amount(view.best)}, {factor_text(view.words, view.best)} ({kind})"
     if view.least_messages is not None and view.messages is not None:
-        near = factor(view.messages, view.least_messages)
+        near = factor_text(view.messages, view.least_messages)
         yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"
 
 
@@ -251,7 +251,7 @@ def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(bounds, at, held, words, messages, lambda each: nearness(known.module, costs, bounds, each))
+    return _view(bounds, at, held, words, messages, lambda each: ratio_to_bound(known.module, costs, bounds, each))
 
 
 def counted_view(
@@ -265,7 +265,7 @@ def counted_view(
         return _without(bounds, at)
     words, messages = ((Fraction(each or 0),) * 2 for each in (counts.words, counts.messages))
     # Nothing is compared in symbols here: that takes time, and a run is of numbers.
-    return _view(bounds, at, Fraction(counts.memory), words, messages, lambda _: Nearness())
+    return _view(bounds, at, Fraction(counts.memory), words, messages, lambda _: BoundRatio())
 
 
 def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:
@@ -279,7 +279,7 @@ def _view(
     memory: Fraction | None,
     words: Ends | None,
     messages: Ends | None,
-    near: Callable[[LowerBound], Nearness],
+    near: Callable[[LowerBound], BoundRatio],
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
     shown = tuple(BoundView.of(each, near(each), values.get(each.kind)) for each in bounds.bounds)

@@ -26,7 +26,7 @@ from archline.report.documents import (
 from archline.report.energies import shown
 from archline.report.energies.formats import cache, decimal, decimal_ends
 from archline.report.growth import proof_text
-from archline.report.layout import Inside
+from archline.report.layout import Indented
 
 
 def as_text(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -48,7 +48,7 @@ def heading(found: CostComparison) -> str:
     return "; ".join(filter(None, (what, shown.caches_text(found.caches))))
 
 
-def _several(found: CostComparison) -> tuple[bool, bool, bool]:
+def _varying_parts(found: CostComparison) -> tuple[bool, bool, bool]:
     """Whether there are several machines, several pairs, and processors that the sizes shown do not say."""
     names = found.variable.split("=")
     counted = any(
@@ -57,17 +57,17 @@ def _several(found: CostComparison) -> tuple[bool, bool, bool]:
     return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1, counted
 
 
-def head(found: CostComparison) -> list[str]:
+def column_heads(found: CostComparison) -> list[str]:
     """The heads of the columns of points."""
-    machines, pairs, processors = _several(found)
+    machines, pairs, processors = _varying_parts(found)
     size = found.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
     return [*what, "ratio", "verdict", "deciding term"]
 
 
-def row(found: CostComparison, point: ComparedPoint) -> list[str]:
+def point_cells(found: CostComparison, point: ComparedPoint) -> list[str]:
     """The cells of a point."""
-    machines, pairs, processors = _several(found)
+    machines, pairs, processors = _varying_parts(found)
     names = found.variable.split("=")
     size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
     count = " / ".join(dict.fromkeys(map(readable, point.processors)))
@@ -96,7 +96,7 @@ def notes(found: CostComparison) -> Iterable[str]:
     """Crossovers, and what the numbers mean."""
     for each in found.crossovers:
         where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
-        on = f" on {each.machine}" if _several(found)[0] else ""
+        on = f" on {each.machine}" if _varying_parts(found)[0] else ""
         ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
         yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
     yield found.data
@@ -166,7 +166,7 @@ def _relation(relation: GrowthRelation) -> str:
     }[relation.relation]
 
 
-MOST = 12
+MAX_SHORT_POINTS = 12
 """So many points are shown on a short page, from the smallest sizes to the largest."""
 
 
@@ -176,10 +176,10 @@ def document(
     """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
     blocks: list[Sequence[Item]] = []
     if found.points:
-        step = -(-len(found.points) // MOST) if short else 1
-        rows = tuple(tuple(row(found, each)) for each in found.points[::step])
+        step = -(-len(found.points) // MAX_SHORT_POINTS) if short else 1
+        rows = tuple(tuple(point_cells(found, each)) for each in found.points[::step])
         skipped = (f"one point in {step} is shown",) if step > 1 else ()
-        blocks += [(Table(tuple(head(found)), rows),), (*skipped, *notes(found))]
+        blocks += [(Table(tuple(column_heads(found)), rows),), (*skipped, *notes(found))]
     for pair, relations in found.growth.items():
         if growth or certificates or not found.points:
             blocks.append((_growth(found, pair, relations, certificates),))
@@ -192,7 +192,9 @@ def document(
 def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool) -> Section:
     rows = tuple(growth_row(found, name, each) for name, each in relations.items())
     proofs = [(name, each.proofs) for name, each in relations.items()] if certificates else []
-    lines = (line for name, of in proofs for each in of for line in (f"{name}:", Inside(proof_text(each.certificate))))
+    lines = (
+        line for name, of in proofs for each in of for line in (f"{name}:", Indented(proof_text(each.certificate)))
+    )
     return Section(_growth_title(found, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines))))
 
 
@@ -242,14 +244,16 @@ def as_json(found: CostComparison, width: int, *, certificates: bool = False, gr
     crossover = "variable", "from=start", "to=end", "machine", "pair", "less_before=before", "less_after=after"
     document = {
         "version": json.VERSION,
-        **json.of(found, "algorithms", "model=model.name", "by"),
+        **json.pick(found, "algorithms", "model=model.name", "by"),
         "growth": pairs[0]["growth"],
         "pairs": pairs,
         "points": [_point_document(found, each) for each in found.points],
-        "crossovers": [json.of(each, *crossover) for each in found.crossovers],
+        "crossovers": [json.pick(each, *crossover) for each in found.crossovers],
         "cache": cache(used[0] if len(used) == 1 else None),
         "caches": {name: cache(each) for name, each in found.caches.items()},
-        **json.of(found, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"),
+        **json.pick(
+            found, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"
+        ),
         "notes": [*filter(None, [found.without]), *beyond_peak(found)],
         "data": found.data,
     }
@@ -257,7 +261,7 @@ def as_json(found: CostComparison, width: int, *, certificates: bool = False, gr
 
 
 def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
-    document = json.of(relation, "relation", "ratio", "bound", "first", "second", "facts")
+    document = json.pick(relation, "relation", "ratio", "bound", "first", "second", "facts")
     document["bound"] = relation.bound or None
     if certificates:
         document["certificates"] = [each.certificate for each in relation.proofs]
@@ -272,7 +276,7 @@ def _point_document(found: CostComparison, point: ComparedPoint) -> Mapping[str,
         "machine": point.machine.name,
         "model": found.model.name,
         "pair": point.pair,
-        **json.of(verdict, "ratio", "less", "verdict", "decides", "reason"),
+        **json.pick(verdict, "ratio", "less", "verdict", "decides", "reason"),
         "values": point.amounts(found.by),
-        "executions": [json.of(each, "data", "ratio") for each in verdict.executions],
+        "executions": [json.pick(each, "data", "ratio") for each in verdict.executions],
     }

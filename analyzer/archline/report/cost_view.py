@@ -11,7 +11,7 @@ from archline.analysis.analyse import costs_symbols
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
-from archline.claims.optimality import Attained
+from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
@@ -24,8 +24,8 @@ from archline.report.communication import CommunicationView, communication_view
 from archline.report.view import Contract, Number, Point, ValueRange, contract
 
 if TYPE_CHECKING:
-    from archline.analysis.cache.lru.distribution import FromLru, LruCounts
-    from archline.analysis.cache.parallel import Schedule
+    from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
+    from archline.analysis.cache.parallel import ScheduleBound
     from archline.analysis.metrics.tally import DerivationStep
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
@@ -115,7 +115,7 @@ class CostRow(Cost):
         return NO_THETA if shown and "Theta" not in (self.growth or "") else None
 
     @property
-    def attained(self) -> Attained | None:
+    def attained(self) -> OptimalityResult | None:
         """How close io is to the lower bound over all schedules."""
         return None if self.derived is None or self.metric != "io" else self.derived.attained
 
@@ -147,7 +147,7 @@ class LruView:
     place: str | None = None
     accesses: int = 0
     misses: tuple[tuple[int, int], ...] | None = None
-    bound: FromLru | None = None
+    bound: LruLowerBound | None = None
 
 
 @record(eq=False)
@@ -174,7 +174,7 @@ class CostView:
     lru: LruView | None = None
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
-    schedules: tuple[Schedule, ...] = ()
+    schedules: tuple[ScheduleBound, ...] = ()
     """What io is on several processors under schedules out of serial order."""
     communication: CommunicationView | None = None
     """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""

@@ -7,21 +7,21 @@ from fractions import Fraction
 
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.parallel import Schedule
+from archline.analysis.cache.parallel import ScheduleBound
 from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Residency, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
-from archline.claims.optimality import Attained
+from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.expr import build as b
 from archline.expr.text import Formula, format_expression, joined, phrase
 from archline.growth.growths import order
-from archline.ir.amounts import Unknown, map_known
+from archline.ir.amounts import UnknownAmount, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import ratio, readable
 from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 from archline.report.cost_view import CostRow, CostView
-from archline.report.layout import Columns, Inside, Part, block_lines, wrap
+from archline.report.layout import Columns, Indented, Part, block_lines, wrap
 
 
 def text(view: CostView, metric: str, width: int) -> str:
@@ -67,7 +67,7 @@ def _step(
     amount = map_known(step.tally.whole(metric), lambda value: _in_source_terms(value, counters))
     cost = (
         _amount(view, None, None, amount.reason)
-        if isinstance(amount, Unknown)
+        if isinstance(amount, UnknownAmount)
         else _amount(view, amount.lower, amount.upper, None)
     )
     of_path = METRICS[metric].composition is Composition.MAX_PLUS
@@ -111,7 +111,7 @@ COMPULSORY = {
 CERTAIN = "the lines that every run accesses"
 
 
-def compulsory(row: CostRow, lower: Poly) -> str:
+def compulsory_label(row: CostRow, lower: Poly) -> str:
     """What a lower bound counts: all compulsory misses if a cache fetches no more, else those that are certain."""
     uppers = (row.upper, *(each.upper for each in row.alternatives), *(each.upper for each in row.regimes))
     return COMPULSORY[row.metric] if row.metric != "io" or lower in uppers else CERTAIN
@@ -126,13 +126,13 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
         yield ""
         yield f"where {each.when}: {row.metric} <= {view.text(each.upper)}"
         for kept in each.kept:
-            yield _below(_kept(view, kept))
+            yield _below(_residency_text(view, kept))
     for found in () if row.reached is None else row.reached():
         yield ""
-        yield from _reached(view, found)
+        yield from _reached_parts(view, found)
     assert row.lower is not None
     yield ""
-    yield f"{row.metric} >= {view.text(row.lower)}, {compulsory(row, row.lower)}"
+    yield f"{row.metric} >= {view.text(row.lower)}, {compulsory_label(row, row.lower)}"
     for part in row.touched:
         yield _below(_in_full(view, part))
     if row.touched:
@@ -147,7 +147,7 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
         yield from _published(row.published)
 
 
-def _reached(view: CostView, found: ReachedRegion) -> Iterator[Part]:
+def _reached_parts(view: CostView, found: ReachedRegion) -> Iterator[Part]:
     """What a call by indices reaches, and what pays for it."""
     for array, box in found.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
@@ -191,11 +191,11 @@ def _published(found: Published) -> Iterator[Part]:
         yield _below(source)
 
 
-def attained(found: Attained) -> Iterator[tuple[str, str]]:
+def attained(found: OptimalityResult) -> Iterator[tuple[str, str]]:
     """How close io is to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if found.floors:
-        yield name, phrase(floors(found), " for any schedule, and the compulsory misses")
+        yield name, phrase(any_schedule_bound_text(found), " for any schedule, and the compulsory misses")
         name = ""
     for each in found.regimes:
         where = joined(filter(None, (*found.under, each.when)), " and ")
@@ -203,12 +203,12 @@ def attained(found: Attained) -> Iterator[tuple[str, str]]:
         name = ""
 
 
-def floors(found: Attained) -> Formula:
+def any_schedule_bound_text(found: OptimalityResult) -> Formula:
     """What any schedule fetches up to constants, in addition to the compulsory misses."""
     return order("Omega", b.total((False, each.expr) for each in found.floors))
 
 
-def factors(row: CostRow) -> Iterator[str]:
+def gap_lines(row: CostRow) -> Iterator[str]:
     """The factors between the values of bounds, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
@@ -244,7 +244,7 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     yield f"{less}, where loops share the lines that they walk along"
 
 
-def _kept(view: CostView, kept: Residency) -> str:
+def _residency_text(view: CostView, kept: Residency) -> str:
     where = f"line {kept.places[0]}" if len(kept.places) == 1 else f"lines {', '.join(map(str, kept.places))}"
     fetched = f"{view.text(kept.fetched)} fetched"
     if not kept.held:
@@ -256,11 +256,11 @@ def _kept(view: CostView, kept: Residency) -> str:
     return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
 
 
-def _below(line: str) -> Inside:
-    return Inside([Inside([line])])
+def _below(line: str) -> Indented:
+    return Indented([Indented([line])])
 
 
-def schedules(known: Sequence[Schedule]) -> Iterator[str]:
+def schedules(known: Sequence[ScheduleBound]) -> Iterator[str]:
     """What io is on several processors, by schedule."""
     for each in known:
         yield phrase(f"{each.name}: ", each.bound, f" ({each.source})")
@@ -311,7 +311,7 @@ class _Writer:
         """The rows in columns, without a first one that is empty."""
         if not any(row[0] for row in rows):
             rows = [row[1:] for row in rows]
-        yield Inside([Columns(rows)])
+        yield Indented([Columns(rows)])
 
     def _where(self, when: str) -> str:
         """The condition of a case; nothing where there is only one."""

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from archline.expr.text import Formula, pieces_of
 from archline.records import record
-from archline.report.latex import displayed, escaped, formula
-from archline.report.layout import GAP, Columns, Inside, Part, wrap
+from archline.report.latex import display_text, escape_text, formula
+from archline.report.layout import GAP, Columns, Indented, Part, wrap
 from archline.report.layout import page as text_page
 
 
@@ -20,7 +20,7 @@ class CodeText(str):
     __slots__ = ()
 
 
-NARROW = 90
+NARROW_WIDTH = 90
 """On text pages below this width some columns with long cells stand below their rows."""
 SHORT_CELL = 7
 CONDITION = "where "
@@ -118,10 +118,10 @@ def parts(items: Iterable[Item], width: int) -> Iterator[Part]:
         match each:
             case Table():
                 rows = [each.head] * each.headed + list(each.rows)
-                yield Columns(_stacked(each) if width < NARROW and each.below else rows, each.right)
+                yield Columns(_stacked(each) if width < NARROW_WIDTH and each.below else rows, each.right)
             case Section():
                 yield from filter(None, [each.title])
-                yield Inside(parts(each.items, width))
+                yield Indented(parts(each.items, width))
             case Verbatim():
                 yield from each.parts
             case _:
@@ -172,25 +172,25 @@ def _html_phrase(found: str) -> str:
 
 def latex(found: Document) -> str:
     """The title, and in order the arrays as displays and a paragraph a sentence."""
-    head = " ".join(filter(None, (rf"\textbf{{{escaped(found.title)}}}", escaped(found.doc))))
-    place = [rf"\texttt{{{escaped(found.place)}}}"] if found.place else []
+    head = " ".join(filter(None, (rf"\textbf{{{escape_text(found.title)}}}", escape_text(found.doc))))
+    place = [rf"\texttt{{{escape_text(found.place)}}}"] if found.place else []
     shown = (_array(each) if isinstance(each, Table) else _sentence(each) for _, each in found.items)
     return "\n\n".join(["\n".join([head, *place]), *shown]) + "\n"
 
 
 def _array(found: Table) -> str:
     head = [found.head] if any(found.head) else []
-    rows = " \\\\\n".join("  " + " & ".join(map(displayed, row)).rstrip() for row in (*head, *found.rows))
+    rows = " \\\\\n".join("  " + " & ".join(map(display_text, row)).rstrip() for row in (*head, *found.rows))
     return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(found.head)}}}", rows, r"\end{array}", r"\]"])
 
 
 def _sentence(found: str) -> str:
     pieces = pieces_of(found)
-    text = "".join(f"${formula(each)}$" if isinstance(each, Formula) else escaped(each) for each in pieces)
+    text = "".join(f"${formula(each)}$" if isinstance(each, Formula) else escape_text(each) for each in pieces)
     return rf"\noindent {text}"
 
 
-_MEANT = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
+_MARKDOWN_SPECIAL = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
 """What Markdown gives a meaning; an underscore inside a word has none."""
 
 
@@ -231,4 +231,4 @@ def _marked(found: str) -> str:
 
 def plain_text(text: str) -> str:
     """Plain text on a line, without a meaning to Markdown."""
-    return _MEANT.sub(r"\\\1", re.sub(r"\s+", " ", text))
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

@@ -13,7 +13,7 @@ from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.suppressions import Suppression
 from archline.numbers import point_text
 from archline.records import field, record
-from archline.report.view import Accepted, CheckView, Contract, SourcePlace, relative
+from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, relative
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 RULES: Mapping[str, tuple[str, Rule]] = {
@@ -109,7 +109,7 @@ class CheckReport:
     select: tuple[str, ...] = ("AL",)
     ignore: tuple[str, ...] = ()
     changes: tuple[CheckFinding, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[BaselineEntry, ...] = ()
     compared: bool = False
     root: Path = field(default_factory=Path.cwd)
     quiet: bool = False
@@ -142,7 +142,7 @@ class CheckReport:
             and (
                 not self.selected(each.code)
                 or each.about in taken
-                or any(_covers(view, comment, each) for view in self.targets for comment in view.suppressions)
+                or any(_comment_covers(view, comment, each) for view in self.targets for comment in view.suppressions)
             )
         )
 
@@ -204,12 +204,12 @@ class CheckReport:
                 return f"`{code}` is not the code of a finding that a comment ignores{meant}: remove the comment"
             # Those about a baseline count only where there is one.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
-            if judged and not any(_covers(view, comment, each) for each in self._made if each.code == code):
+            if judged and not any(_comment_covers(view, comment, each) for each in self._made if each.code == code):
                 return f"no {code} is found here: remove the comment"
         return ""
 
 
-def _covers(view: CheckView, comment: Suppression, found: CheckFinding) -> bool:
+def _comment_covers(view: CheckView, comment: Suppression, found: CheckFinding) -> bool:
     """Whether a comment in a file ignores a finding."""
     return view.path == found.place.path and comment.covers(found.code, found.algorithm, found.place.line)
 

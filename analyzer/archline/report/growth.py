@@ -11,7 +11,7 @@ from archline.certificates.check import Checked
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
 from archline.report.json import VERSION
-from archline.report.layout import Columns, Inside, Part, block_lines, page, terminal_width
+from archline.report.layout import Columns, Indented, Part, block_lines, page, terminal_width
 
 UPPER, LOWER = "upper", "lower"
 _TIGHT = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
@@ -117,7 +117,7 @@ def _verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Par
         case Proved():
             if explain:
                 yield f"{f} is O({g}):"
-                yield Inside(_proof(verdict.certificate))
+                yield Indented(_proof(verdict.certificate))
         case Refuted():
             yield from _counterexample(f, g, verdict.counterexample)
         case Undecided(reason=reason):
@@ -146,7 +146,7 @@ def proof_text(found: Mapping[str, Any]) -> Iterator[Part]:
     """What a certificate proves, and how."""
     facts = f" where {', '.join(found['facts'])}" if found["facts"] else ""
     yield f"{found['f']} is O({found['g']}){facts}:"
-    yield Inside(_proof(found))
+    yield Indented(_proof(found))
 
 
 def _proof(found: Mapping[str, Any]) -> Iterator[Part]:
@@ -159,7 +159,7 @@ def _proof(found: Mapping[str, Any]) -> Iterator[Part]:
         left = _among("min", bound["smallest_of"])
         right = _among("max", bound["largest_of"])
         yield f"{left} <= C*{right}"
-        yield Inside(_steps(bound["proof"], found["facts"]))
+        yield Indented(_steps(bound["proof"], found["facts"]))
 
 
 def _among(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
@@ -172,7 +172,7 @@ def _steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
         for case in proof["cases"]:
             assumed = ", ".join(_inequality(each, "") for each in case["assume"])
             yield f"if {assumed}:"
-            yield Inside(_steps(case["proof"], facts))
+            yield Indented(_steps(case["proof"], facts))
         return
     left, right = _weighted(proof["left"]), _weighted(proof["right"])
     uses = proof["uses"]
@@ -200,7 +200,7 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     yield f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
     for each in use.get("uses", ()):
         if each["because"]["rule"] != "size":
-            yield Inside(_reasons(each, facts))
+            yield Indented(_reasons(each, facts))
 
 
 def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:

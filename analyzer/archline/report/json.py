@@ -20,24 +20,24 @@ VERSION = 1
 
 def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """A JSON document."""
-    return json.dumps(plain(value), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(to_json_value(value), indent=2, ensure_ascii=False) + "\n"
 
 
-def of(found: object, *names: str) -> dict[str, Any]:
+def pick(found: object, *names: str) -> dict[str, Any]:
     """Some attributes of a result, each under its name, or as `key=attribute` under another."""
     keys = (name.partition("=") for name in names)
     return {key: attrgetter(path or key)(found) for key, _, path in keys}
 
 
-def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
+def to_json_value(value: Any, write: Callable[[Poly], str] = str) -> Any:
     """What JSON has values for: expressions and fractions as text, records by their fields."""
     match value:
         case None | str() | int() | float():
             return value
         case Mapping():
-            return {name: plain(each, write) for name, each in value.items()}
+            return {name: to_json_value(each, write) for name, each in value.items()}
         case list() | tuple():
-            return [plain(each, write) for each in value]
+            return [to_json_value(each, write) for each in value]
         case Fraction():
             return exact(value)
         case Poly():
@@ -47,7 +47,7 @@ def plain(value: Any, write: Callable[[Poly], str] = str) -> Any:
         case ValueRange(lower, upper):
             return {"lower": exact(lower), "upper": exact(upper)}
         case _:
-            return {each.name: plain(getattr(value, each.name), write) for each in fields(value)}
+            return {each.name: to_json_value(getattr(value, each.name), write) for each in fields(value)}
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
@@ -64,6 +64,6 @@ def point(point: Mapping[str, Number] | None) -> dict[str, str] | None:
 
 def contract(contract: Contract) -> dict[str, Any]:
     """One `ensures` or claim."""
-    found = {**of(contract, "text", "outcome", "reason"), "at": point(contract.point), "place": contract.place}
-    more = of(contract, "derived", "fails_where", "suggestion", "assumptions")
+    found = {**pick(contract, "text", "outcome", "reason"), "at": point(contract.point), "place": contract.place}
+    more = pick(contract, "derived", "fails_where", "suggestion", "assumptions")
     return found | {key: value for key, value in more.items() if value}

@@ -24,7 +24,7 @@ _RELATIONS = {
     ">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<": "<", ">": ">", "~": r"{\sim}\,",
     "and": r"\text{ and }", "or": r"\text{ or }",
 }  # fmt: skip
-_LOOSE, _WHOLE, _SUM, _PRODUCT, _POWER = range(5)
+_NO_PRECEDENCE, _WHOLE, _SUM, _PRODUCT, _POWER = range(5)
 
 
 def formula(found: Formula) -> str:
@@ -39,11 +39,11 @@ def expression(expr: s.Fact) -> str:
     while isinstance(expr, s.Binary) and expr.op in ("+", "-"):
         parts += [_render(expr.right, _PRODUCT), expr.op]
         expr = expr.left
-    return " ".join([_render(expr, _SUM if parts else _LOOSE), *reversed(parts)])
+    return " ".join([_render(expr, _SUM if parts else _NO_PRECEDENCE), *reversed(parts)])
 
 
 def _name(text: str) -> str:
-    return text if len(text) == 1 else rf"\mathit{{{escaped(text)}}}"
+    return text if len(text) == 1 else rf"\mathit{{{escape_text(text)}}}"
 
 
 def _render(expr: s.Fact, least: int) -> str:
@@ -94,14 +94,14 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
         case s.Binary(op="+" | "-" as op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
         case s.Binary(op=op, left=left, right=right) if op in _RELATIONS:
-            least = _LOOSE if op == "or" else _WHOLE
-            return f"{_render(left, least)} {_RELATIONS[op]} {_render(right, least)}", _LOOSE
+            least = _NO_PRECEDENCE if op == "or" else _WHOLE
+            return f"{_render(left, least)} {_RELATIONS[op]} {_render(right, least)}", _NO_PRECEDENCE
         case s.IsPower(value=value, base=base):
-            return rf"{_render(value, _SUM)} \text{{ is power of }} {_render(base, _SUM)}", _LOOSE
+            return rf"{_render(value, _SUM)} \text{{ is power of }} {_render(base, _SUM)}", _NO_PRECEDENCE
         case s.IsSquare(value=value):
-            return rf"{_render(value, _SUM)} \text{{ is square}}", _LOOSE
+            return rf"{_render(value, _SUM)} \text{{ is square}}", _NO_PRECEDENCE
         case s.Divides(divisor=divisor, value=value):
-            return rf"{_render(divisor, _SUM)} \text{{ divides }} {_render(value, _SUM)}", _LOOSE
+            return rf"{_render(divisor, _SUM)} \text{{ divides }} {_render(value, _SUM)}", _NO_PRECEDENCE
         case s.Call(function="sqrt", arguments=(argument,)):
             return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
@@ -113,7 +113,7 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
                 return rf"\log_2 {inner}", _PRODUCT
             return rf"{_FUNCTIONS.get(function) or _name(function)}\left({inner}\right)", _POWER
         case _:
-            return rf"\text{{{escaped(format_fact(expr))}}}", _POWER
+            return rf"\text{{{escape_text(format_fact(expr))}}}", _POWER
 
 
 def _starts_with_digit(expr: s.Expr) -> bool:
@@ -126,7 +126,7 @@ def _starts_with_digit(expr: s.Expr) -> bool:
             return False
 
 
-def displayed(text: str) -> str:
+def display_text(text: str) -> str:
     """Text with formulas, within a display."""
     return " ".join(_piece(each) for each in pieces_of(text))
 
@@ -134,9 +134,9 @@ def displayed(text: str) -> str:
 def _piece(text: str) -> str:
     if isinstance(text, Formula):
         return formula(text)
-    return text if text.isdecimal() else _RELATIONS.get(text) or rf"\text{{{escaped(text)}}}"
+    return text if text.isdecimal() else _RELATIONS.get(text) or rf"\text{{{escape_text(text)}}}"
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Plain text with the characters that LaTeX gives a meaning escaped."""
     return "".join(_ESCAPES.get(character, character) for character in text)

@@ -130,13 +130,13 @@ class Columns:
 
 
 @record
-class Inside:
+class Indented:
     """Parts of a page that are moved right."""
 
     parts: Iterable[Part]
 
 
-Part: TypeAlias = "str | Columns | Inside | Sequence[str]"
+Part: TypeAlias = "str | Columns | Indented | Sequence[str]"
 """A sentence, rows, what is moved right, or lines that fit."""
 
 
@@ -157,7 +157,7 @@ def block_lines(parts: Iterable[Part], width: int) -> list[str]:
                 lines += wrap(each, width)
             case Columns(rows=rows):
                 lines += table(rows, width, right=frozenset(each.right)) if rows else []
-            case Inside(parts=inside):
+            case Indented(parts=inside):
                 lines += indented(block_lines(inside, width - 2))
             case _:
                 lines += each

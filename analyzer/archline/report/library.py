@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
 from archline.report.documents import Document, Table
-from archline.report.json import of
+from archline.report.json import pick
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
 
@@ -22,7 +22,7 @@ _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")
 
 
 @record
-class Listed:
+class LibraryEntry:
     """An algorithm, of which the header is known, and the module or file it is in."""
 
     module: str
@@ -49,16 +49,16 @@ class Listed:
         return _NEXT_SENTENCE.split(self.algorithm.doc or "")[0]
 
 
-def text(found: Sequence[Listed], width: int) -> str:
+def text(found: Sequence[LibraryEntry], width: int) -> str:
     """A block a module: each algorithm with its parameters, and below them what it does."""
     blocks = [
-        [module, *(line for each in group for line in _lines(each, width))]
+        [module, *(line for each in group for line in _entry_lines(each, width))]
         for module, group in groupby(found, key=lambda each: each.module)
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
 
 
-def _lines(found: Listed, width: int) -> Iterator[str]:
+def _entry_lines(found: LibraryEntry, width: int) -> Iterator[str]:
     """`  name(parameters)`, parameters broken between each other, and the summary."""
     line = f"  {found.name}("
     margin = " " * min(len(line), width // 2)
@@ -74,10 +74,10 @@ def _lines(found: Listed, width: int) -> Iterator[str]:
     yield from indented(wrap(found.summary, width - 6, "") if found.summary else [], 6)
 
 
-def document(found: Sequence[Listed]) -> dict[str, Any]:
+def document(found: Sequence[LibraryEntry]) -> dict[str, Any]:
     """`archline list`."""
     keys = "target", "module", "name", "parameters", "summary", "doc=algorithm.doc"
-    return {"version": VERSION, "algorithms": [of(each, *keys) for each in found]}
+    return {"version": VERSION, "algorithms": [pick(each, *keys) for each in found]}
 
 
 def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:

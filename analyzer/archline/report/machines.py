@@ -16,13 +16,13 @@ from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
 from archline.expr.text import format_expression
 from archline.language.diagnostics import counted
-from archline.report.json import VERSION, of
-from archline.report.layout import Columns, Inside, block_lines, page, table, wrap
+from archline.report.json import VERSION, pick
+from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
     """One line a machine, with the models that it feeds; those that feed none by their names alone."""
-    rows = [[each.name, each.collection, each.title, ", ".join(fed(each, models))] for each in machines]
+    rows = [[each.name, each.collection, each.title, ", ".join(feasible_models(each, models))] for each in machines]
     shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
     notes = (
         "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
@@ -31,12 +31,12 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
     return "\n".join([*table(shown, width), "", *wrap(notes, width)]) + "\n"
 
 
-def fed(machine: Machine, models: Sequence[Model]) -> list[str]:
+def feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
     """The models for which the machine has all quantities, given or converted."""
     return [model.name for model in models if not applied(model, machine).missing]
 
 
-def one(machine: Machine, models: Sequence[Model], width: int) -> str:
+def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
     """Every number of a machine with its kind and source, what each model lacks, and the notes."""
     sources = list(dict.fromkeys(str(each.source) for each in machine.quantities.values() if str(each.source)))
     numbers = {source: f"[{number}]" for number, source in enumerate(sources, 1)}
@@ -51,11 +51,11 @@ def one(machine: Machine, models: Sequence[Model], width: int) -> str:
         head,
         [Columns(rows)],
         [Columns(levels)] if len(levels) > 1 else [],
-        ["models", Inside([Columns([_feeds(machine, each) for each in models])])],
+        ["models", Indented([Columns([_feeds(machine, each) for each in models])])],
         [["variants: " + ", ".join(f"{plain}@{each}" for each in machine.variants)]] if machine.variants else [],
-        ["printed numbers that also follow from others", Inside([Columns(checks)])] if checks else [],
-        ["sources", Inside(f"{numbers[source]} {source}" for source in sources)],
-        ["notes", Inside(machine.notes)] if machine.notes else [],
+        ["printed numbers that also follow from others", Indented([Columns(checks)])] if checks else [],
+        ["sources", Indented(f"{numbers[source]} {source}" for source in sources)],
+        ["notes", Indented(machine.notes)] if machine.notes else [],
     )
 
 
@@ -129,7 +129,7 @@ def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
         "notes": machine.notes,
         "variants": machine.variants,
         "year": machine.year,
-        "models": fed(machine, models),
+        "models": feasible_models(machine, models),
         "quantities": {each.name: _quantity(each) for each in machine.quantities.values()},
     }
 
@@ -202,7 +202,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
     """`archline fit --format json`."""
     return {
         "version": VERSION,
-        **of(fit, "model", "parameters", "condition"),
+        **pick(fit, "model", "parameters", "condition"),
         "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
         "rates": {name: {"value": value, "unit": definition(name).unit} for name, value in fit.rates.items()},
     }
@@ -218,11 +218,13 @@ def fit_text(fit: Fit, width: int) -> str:
     for name, each in fit.parameters.items():
         margin = standard_errors * each.standard_error
         share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
-        rows.append([name, _si(name, each.value), f"+- {_si(name, margin, 2)}{share}", definition(name).meaning])
+        rows.append(
+            [name, _format_si(name, each.value), f"+- {_format_si(name, margin, 2)}{share}", definition(name).meaning]
+        )
     repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
     title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
-    seen = ", ".join(f"{name} {_si(name, value)}" for name, value in fit.rates.items())
+    seen = ", ".join(f"{name} {_format_si(name, value)}" for name, value in fit.rates.items())
     stands = (
         f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
         f"(root mean square), {largest:.2g} % at most",
@@ -231,7 +233,7 @@ def fit_text(fit: Fit, width: int) -> str:
     return page(width, [(title,)], [Columns(rows)]) + "\n" + "".join(f"{line}\n" for line in block_lines(stands, width))
 
 
-def _si(name: str, value: float, digits: int = 4) -> str:
+def _format_si(name: str, value: float, digits: int = 4) -> str:
     return format_si(Fraction(value), definition(name).unit, digits)
 
 

@@ -12,7 +12,7 @@ from archline.expr.intervals import Interval
 from archline.numbers import readable
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.layout import Columns, Inside, page
+from archline.report.layout import Columns, Indented, page
 
 EXACT = 1e-9
 """Gaps below this are those of rounding."""
@@ -27,7 +27,7 @@ def text(answer: Optimisation, width: int) -> str:
     title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
     title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
     constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
-    limits = [Inside([f"subject to {constraints}"])] if constraints else []
+    limits = [Indented([f"subject to {constraints}"])] if constraints else []
     blocks = [[_none(found)]] if found.value is None else [[Columns(list(_rows(answer)))], list(_notes(answer))]
     return page(width, [title, *limits], *blocks)
 
@@ -116,16 +116,16 @@ def document(answer: Optimisation) -> str:
     return json.render(
         {
             "version": 1,
-            **json.of(answer, "status=found.status", "target", "machine", "model", "minimised=problem.minimise"),
+            **json.pick(answer, "status=found.status", "target", "machine", "model", "minimised=problem.minimise"),
             "end": "upper" if problem.upper else "lower",
-            "objective": {**json.of(found, "value", "lower"), "unit": problem.unit},
-            **json.of(found, "bound", "gap"),
+            "objective": {**json.pick(found, "value", "lower"), "unit": problem.unit},
+            **json.pick(found, "bound", "gap"),
             "variables": {name: _ends(value) for name, value in found.variables.items()},
             "at": found.at,
             "ranges": {name: _ends(value) for name, value in found.ranges.items()},
-            **json.of(found, "binding", "conflict", "attainable"),
+            **json.pick(found, "binding", "conflict", "attainable"),
             "closed_form": found.closed_form or None,
-            **json.of(found, "method", "points", "notes"),
+            **json.pick(found, "method", "points", "notes"),
             "assumptions": answer.assumptions,
         }
     )

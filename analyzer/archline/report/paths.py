@@ -15,15 +15,15 @@ from archline.energy.units import format_si
 from archline.execution.traced_paths import TIME, PathPiece
 from archline.expr.intervals import EvaluationError
 from archline.growth.short_forms import short_form
-from archline.ir.amounts import Amount, Known
+from archline.ir.amounts import Amount, KnownAmount
 from archline.numbers import exact, point_text, readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
-from archline.report.json import of
+from archline.report.json import pick
 from archline.report.layout import table, wrap
 from archline.report.view import SourcePlace
 
-MOST = 20
+MAX_LISTED_PIECES = 20
 """Pieces of the path that are listed."""
 
 
@@ -50,9 +50,9 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     lines += ["", *table([["line", "statement", "steps", path.metric, "share"], *_shares(path)], width, right=RIGHT)]
     rows = list(_steps(path))
     head = ["processor", "", "line", "statement", path.metric, ""]
-    lines += ["", *table([head, *rows[:MOST]], width, right=frozenset((2, 4)))]
-    if len(rows) > MOST:
-        lines.append(f"and {len(rows) - MOST} more rows: --format json has all")
+    lines += ["", *table([head, *rows[:MAX_LISTED_PIECES]], width, right=frozenset((2, 4)))]
+    if len(rows) > MAX_LISTED_PIECES:
+        lines.append(f"and {len(rows) - MAX_LISTED_PIECES} more rows: --format json has all")
     if any(each.called for each in path.pieces):
         lines += ["", *wrap(INSIDE, width)]
     return lines
@@ -108,19 +108,19 @@ def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
 
 def document(path: ExecutedPath) -> dict[str, Any]:
     """The path for programs: every piece."""
-    return {**of(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
+    return {**pick(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
 
 
 def _piece(piece: PathPiece) -> dict[str, Any]:
-    places = of(piece, "place=span", "called")
+    places = pick(piece, "place=span", "called")
     return {
         "processor": piece.coordinates,
         **{name: None if span is None else SourcePlace.of(span) for name, span in places.items()},
-        **of(piece, "computed", "from=source", "to", "amount"),
+        **pick(piece, "computed", "from=source", "to", "amount"),
     }
 
 
-SHORT = 34
+MAX_FORM_WIDTH = 34
 """Characters of a form that are shown in full."""
 TOGETHER = "from bounding them together"
 CONTROL = "iterations, tests and calls"
@@ -207,7 +207,7 @@ def _cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) 
 
 
 def _upper(amount: Amount) -> Poly:
-    assert isinstance(amount, Known)
+    assert isinstance(amount, KnownAmount)
     return amount.upper
 
 
@@ -225,4 +225,4 @@ def _form(view: CostView, value: Poly, full: bool) -> str:
             return readable(evaluate(value, view.at))
         except EvaluationError:
             pass
-    return view.text(value) if full else short_form(value, view.text, SHORT)
+    return view.text(value) if full else short_form(value, view.text, MAX_FORM_WIDTH)

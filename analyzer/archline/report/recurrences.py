@@ -10,7 +10,7 @@ from archline.expr.text import conjunction, format_expression
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import default_base, evaluate
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
-from archline.report.json import of
+from archline.report.json import pick
 from archline.report.layout import indented, table, wrap
 
 
@@ -71,7 +71,7 @@ class Solution:
         """The solution as JSON has it."""
         regimes = [{"when": when, "growth": growth} for when, growth in self.regimes]
         names = ("recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "outcome", "reason")
-        return {"version": 1, **of(self, *names), "regimes": regimes, "assumptions": self.assumptions}
+        return {"version": 1, **pick(self, *names), "regimes": regimes, "assumptions": self.assumptions}
 
     def text(self, width: int, *, explain: bool = False) -> str:
         """The recurrence, its growth and closed form; with `explain` the lines of the solution."""

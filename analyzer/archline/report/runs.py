@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.costs.communication import replicated
+from archline.costs.communication import replication_note
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
 from archline.execution.results import Cache, MatrixView
@@ -15,7 +15,7 @@ from archline.report import paths
 from archline.report.communication import document as bounds_document
 from archline.report.communication import of_run
 from archline.report.documents import Document, Table
-from archline.report.json import VERSION, of, point
+from archline.report.json import VERSION, pick, point
 from archline.report.layout import Columns, page, wrap
 from archline.report.view import Number, RunView, ValueRange
 
@@ -63,7 +63,7 @@ def notes(view: RunView) -> list[str]:
     timed = [] if view.timed is None else [timed_note(*view.timed)]
     least = [] if view.communication is None else list(of_run(view.communication))
     if view.run.execution.replicated:
-        least.append(replicated({}, view.communication is not None))
+        least.append(replication_note({}, view.communication is not None))
     return [*matrix, *costs, *timed, *least, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
 
 
@@ -144,7 +144,7 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    document |= {name: _numbers(each) for name, each in of(counts, "own", "total").items() if each}
+    document |= {name: _numbers(each) for name, each in pick(counts, "own", "total").items() if each}
     if view.timed is not None:
         machine, time, apart = view.timed
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
@@ -167,9 +167,9 @@ def _numbers(counts: Mapping[str, Number]) -> dict[str, int | str]:
 
 def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
     several = done.settings.processors
-    levels = {name: of(each, "Z", "L") for name, (each, _) in done.levels.items()}
+    levels = {name: pick(each, "Z", "L") for name, (each, _) in done.levels.items()}
     return {
-        **of(cache, "Z", "L", "policy"),
+        **pick(cache, "Z", "L", "policy"),
         "default": not done.settings.chosen_cache,
         "processors": 1 if several is None else several.count,
         "schedule": None if several is None else several.described,

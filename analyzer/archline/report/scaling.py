@@ -12,7 +12,7 @@ from archline.numbers import exact
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.formats import floor_document, with_unit
-from archline.report.layout import Columns, Inside, Part, page
+from archline.report.layout import Columns, Indented, Part, page
 
 QUANTITIES = {"time*P": "in time", "energy": "in energy"}
 
@@ -36,11 +36,11 @@ def text(scaling: Scaling, width: int) -> str:
         width,
         "; ".join(filter(None, (on, shown.sizes_text(at)))),
         [Columns([head, *(_row(scaling, each) for each in scaling.steps)])],
-        [perfect, Inside([Columns([row for each in scaling.ranges for row in _range(each)]), *moved])],
+        [perfect, Indented([Columns([row for each in scaling.ranges for row in _range(each)]), *moved])],
         _floors(known),
         [
             "growth of P times each term of the time",
-            Inside([Columns([[name, *each] for name, each in scaling.growth.items()])]),
+            Indented([Columns([[name, *each] for name, each in scaling.growth.items()])]),
         ],
         [] if scaling.fixed_memory is None else _fixed_memory(scaling.fixed_memory),
         [f"assuming {', '.join(scaling.assumptions)}"] if scaling.assumptions else [],
@@ -61,7 +61,7 @@ def _fixed_memory(found: FixedMemory) -> Iterator[Part]:
     if found.beyond is not None:
         grows = f"{found.beyond.term} is Omega({found.beyond.lower}) and grows with P"
         rows.append(["beyond", f"M has to fall as {found.beyond.memory} does: {grows}"])
-    yield Inside([Columns(rows)])
+    yield Indented([Columns(rows)])
 
 
 def _either(ends: Sequence[str], function: str) -> str:
@@ -123,7 +123,7 @@ def json_text(scaling: Scaling) -> str:
     """The same as a document; numbers are exact strings in base units."""
     return json.render(
         {
-            **json.of(scaling, "algorithm", "model=model.name", "varied"),
+            **json.pick(scaling, "algorithm", "model=model.name", "varied"),
             "factor": exact(scaling.factor),
             "steps": [_step(scaling, each) for each in scaling.steps],
             "ranges": {each.quantity: _ends(each) for each in scaling.ranges},
@@ -141,13 +141,13 @@ def json_text(scaling: Scaling) -> str:
 def _ends(found: PerfectRange) -> Mapping[str, Any]:
     steps = {"first": found.first, "last": found.last}
     lowest = {name: None if each is None else exact(each.processors.lower) for name, each in steps.items()}
-    return {**lowest, **json.of(found, "below", "above")}
+    return {**lowest, **json.pick(found, "below", "above")}
 
 
 def _in_json(found: FixedMemory) -> Mapping[str, Any]:
     beyond = found.beyond
     return {
-        **json.of(found, "sizes", "facts", "memory_at_least=least", "memory_at_most=most"),
+        **json.pick(found, "sizes", "facts", "memory_at_least=least", "memory_at_most=most"),
         "energy": None if found.growth is None else f"Theta({found.growth})",
         "free_of_P": found.growth is not None,
         "reason": found.reason,
@@ -156,7 +156,7 @@ def _in_json(found: FixedMemory) -> Mapping[str, Any]:
         "beyond": None
         if beyond is None
         else {
-            **json.of(beyond, "memory", "term"),
+            **json.pick(beyond, "memory", "term"),
             "grows": f"Omega({beyond.lower})",
             "certificate": beyond.proof.certificate,
         },

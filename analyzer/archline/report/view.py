@@ -107,7 +107,7 @@ class Contract:
 
 
 @record
-class Stop:
+class StoppedRun:
     """A run on generated data that a fault of the program stops: the rule, the message, the place and the sizes."""
 
     code: str
@@ -117,10 +117,10 @@ class Stop:
     at: Point
 
     @staticmethod
-    def of(found: Diagnostic, at: Point) -> Stop:
+    def of(found: Diagnostic, at: Point) -> StoppedRun:
         """What stopped a run at sizes."""
         assert found.span is not None
-        return Stop(found.rule.code, found.rule.title, found.message, SourcePlace.of(found.span), at)
+        return StoppedRun(found.rule.code, found.rule.title, found.message, SourcePlace.of(found.span), at)
 
     @property
     def text(self) -> str:
@@ -140,7 +140,7 @@ class CheckedAlgorithm:
 
     name: str
     contracts: tuple[Contract, ...]
-    stop: Stop | None = None
+    stop: StoppedRun | None = None
     messages: str = ""
     assumptions: tuple[str, ...] = ()
 
@@ -163,7 +163,7 @@ class CheckView:
 
 
 @record
-class Accepted:
+class BaselineEntry:
     """An entry of a baseline, at its `line`, that takes over the finding of a code about a claim of an algorithm."""
 
     code: str

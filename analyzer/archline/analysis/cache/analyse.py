@@ -15,40 +15,40 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_tree
-from archline.analysis.cache.data_dependent.analyse import Divisions
+from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
-from archline.analysis.cache.footprint.references import references, without_remainders
-from archline.analysis.cache.lower.hbl import AnyOrder, touches
-from archline.analysis.cache.lower.recursive_hbl import boxes
-from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.lower.segments import Lower, lower_bound
-from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, order
-from archline.analysis.cache.recursive.evaluate import Recursions
+from archline.analysis.cache.footprint.references import build_references, without_remainders
+from archline.analysis.cache.lower.hbl import HblBound, touches_memory
+from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
+from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
+from archline.analysis.cache.lower.segments import SegmentBound, lower_bound
+from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, io_growth_of_recursion
+from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.samples import samples
-from archline.analysis.cache.summaries.must_access import filled
-from archline.analysis.cache.upper.allocation import Planner, shown
-from archline.analysis.cache.upper.cold import Everything, everything
-from archline.analysis.cache.upper.evaluate import Plan, Upper
-from archline.analysis.cache.upper.split_outer import Phases
+from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.summaries.must_access import must_access
+from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_plans
+from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
+from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
+from archline.analysis.cache.upper.split_outer import SplitLoopBound
 from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
-from archline.ir.layout import LINE, ONE_LINE, WORDS, whole
+from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
 from archline.ir.lower import Lowering
-from archline.ir.tree import UntracedError, accesses, contiguous_dimension, require_accesses
+from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays, recurses
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.records import record
 
-FAR = 2
+RECOUNT_RATIO = 2
 """Where bounds are farther apart than this, accesses are counted as well."""
-Ends = tuple[Fraction, Fraction]
+BoundPair = tuple[Fraction, Fraction]
 Sizes = Mapping[str, int]
 MAX_BITS = 256
 """Of longer sizes the use of spare lines is not searched for: that takes as many steps as they have bits."""
@@ -61,21 +61,21 @@ class MissBounds:
     From below the bounds of `lower` are added up.
     """
 
-    lower: tuple[Lower, ...]
-    upper: Upper
-    phases: Phases
-    everything: Everything | None
+    lower: tuple[SegmentBound, ...]
+    upper: PlanUpperBound
+    phases: SplitLoopBound
+    everything: TotalFootprint | None
     count: Callable[[], Cost]
 
-    def at(self, sizes: Sizes) -> Ends:
+    def at(self, sizes: Sizes) -> BoundPair:
         """Both bounds. Raises EvaluationError."""
         try:
-            return self._nearest(sizes)
+            return self._tightest_bounds(sizes)
         except EvaluationError:
             # In a branch that is not taken, log2(n) need not be a number.
-            return Fraction(0), self._accessed(sizes)
+            return Fraction(0), self._access_count_bound(sizes)
 
-    def _nearest(self, sizes: Sizes) -> Ends:
+    def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
         least = sum(each.at(sizes) for each in self.lower)
         if any(value >> MAX_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
@@ -84,21 +84,21 @@ class MissBounds:
         if self.everything is not None and most > least:
             lines, moved = self.everything.at(sizes)
             most = min(most, Fraction(moved)) if lines <= sizes["Z"] // sizes["L"] else most
-        if most > FAR * least:
+        if most > RECOUNT_RATIO * least:
             # Of what stands under conditions, fewer may be accessed than plans count.
             with suppress(EvaluationError):
-                most = min(most, self._accessed(sizes))
+                most = min(most, self._access_count_bound(sizes))
         # Where no loop is entered, what holds in all iterations may come to less than nothing.
         return Fraction(least), max(most, Fraction(0))
 
-    def _accessed(self, sizes: Sizes) -> Fraction:
-        found = self._accesses
+    def _access_count_bound(self, sizes: Sizes) -> Fraction:
+        found = self._access_cost
         if found.upper is None:
             raise EvaluationError(found.reason or "accesses are not counted")
         return ends_at(found, sizes)[1]
 
     @cached_property
-    def _accesses(self) -> Cost:
+    def _access_cost(self) -> Cost:
         return self.count()
 
 
@@ -118,17 +118,17 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm)
+        _solved[key] = _derive_io_cost(module, algorithm)
         if len(_solved) > MAX_SOLVED:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def _derive(module: Module, algorithm: s.Algorithm) -> Cost:
-    found = _within_budget(algorithm, partial(_followed, module, algorithm))
+def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+    found = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
     if found.status != "unknown":
         return found
-    accesses = _within_budget(algorithm, partial(_accessed, module, algorithm))
+    accesses = _within_budget(algorithm, partial(_io_by_access_count, module, algorithm))
     if accesses.status == "unknown":
         return found
     return replace(accesses, metric="io", reason=found.reason, span=found.span)
@@ -141,14 +141,14 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
     except UntracedError as problem:
         return Cost("io", "unknown", None, None, problem.reason, problem.span)
     except UnboundedError:
-        return _unknown("no closed form was found for the lines that are touched", algorithm)
+        return _unknown_io_cost("no closed form was found for the lines that are touched", algorithm)
     except TooComplexError as problem:
-        return _unknown(str(problem), algorithm)
+        return _unknown_io_cost(str(problem), algorithm)
     except RecursionError:
-        return _unknown("its closed form is nested too deeply to derive", algorithm)
+        return _unknown_io_cost("its closed form is nested too deeply to derive", algorithm)
 
 
-def _followed(module: Module, algorithm: s.Algorithm) -> Cost:
+def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
     """By the lines that accesses share."""
     require_accesses(module, algorithm)
     if recurses(module, algorithm):
@@ -158,19 +158,19 @@ def _followed(module: Module, algorithm: s.Algorithm) -> Cost:
         return of_loops(module, algorithm)
 
 
-def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
+def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     """By the number of accesses, each of which fetches one line at most."""
     with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         found = accesses_of(module, algorithm)
         if found.upper is None:
             return found
-        lines = _touched(module, algorithm)
-        touched = filled(module, algorithm)
-    least, windows = touched.lines(algorithm), Below(touched, algorithm)
-    divisions = Divisions(module, algorithm)
+        lines = _total_footprint(module, algorithm)
+        touched = must_access(module, algorithm)
+    least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
+    divisions = DataDivisionBounds(module, algorithm)
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        sizes = _integers(point)
+        sizes = _integer_point(point)
         most = ends_at(found, sizes)[1]
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
@@ -185,16 +185,19 @@ def _accessed(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
     """Regimes with a lower bound, as it is in each of them."""
-    return tuple(replace(each, lower=_where(lines, each.cases) if each.upper else ZERO) for each in regimes)
+    return tuple(replace(each, lower=_common_case_value(lines, each.cases) if each.upper else ZERO) for each in regimes)
 
 
-def _where(lines: Poly, cases: Iterable[Facts]) -> Poly:
+def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
     """An amount in cases, if it is the same in all."""
-    found = {facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_fixed(facts)}))) for facts in cases}
+    found = {
+        facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
+        for facts in cases
+    }
     return found.pop() if len(found) == 1 else lines
 
 
-def _fixed(facts: Facts) -> dict[str, Poly]:
+def _constant_symbols(facts: Facts) -> dict[str, Poly]:
     """The symbols that can be but one number."""
     return {
         name: Poly.constant(each.least)
@@ -203,12 +206,12 @@ def _fixed(facts: Facts) -> dict[str, Poly]:
     }
 
 
-def _touched(module: Module, algorithm: s.Algorithm) -> Poly | None:
+def _total_footprint(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """The lines of all arrays of a program that makes none itself."""
     if any(local_arrays(module, algorithm)):
         return None
     scope, views = Lowering(module).given(algorithm)
-    return scope.facts.restore(sum((whole(view.array) for view in views.values()), ZERO))
+    return scope.facts.restore(sum((array_lines(view.array) for view in views.values()), ZERO))
 
 
 def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
@@ -218,41 +221,44 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Lowering(module).trace(algorithm)
-    found = references(accesses(nodes), scope.facts, traffic)
+    found = build_references(iter_accesses(nodes), scope.facts, traffic)
     if not found:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
-    points = samples(algorithm, scope)
-    planners = [Planner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
+    points = sample_sizes(algorithm, scope)
+    planners = [AllocationPlanner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
     by = {plan: planner for planner in planners for plan in planner.plans()}
     if not by:
         raise UnboundedError
-    upper = Upper(list(by), scope.facts)
-    lower, phases = lower_bound(nodes, scope.facts, points), Phases(planners[0], upper)
-    best = shown(by, points)
-    all_ = everything(found, scope.facts)
+    upper = PlanUpperBound(list(by), scope.facts)
+    lower, phases = lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
+    best = pareto_plans(by, points)
+    all_ = total_footprint(found, scope.facts)
     written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
-    small = planners[0].lean(plan for plan in best if by[plan] is planners[0])
+    small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
     alternatives = (
-        *(replace(_alternative(plan, planners[0], False), lean=True) for plan in small),
-        *(_alternative(plan, by[plan], False) for plan in by if plan not in best),
-        *(_alternative(plan, by[plan], True) for plan in best),
+        *(replace(_conditional_bound(plan, planners[0], False), lean=True) for plan in small),
+        *(_conditional_bound(plan, by[plan], False) for plan in by if plan not in best),
+        *(_conditional_bound(plan, by[plan], True) for plan in best),
     )
     if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
-        fitting = _fitting(all_.lines(scope.facts))
+        fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    known = next((each for each in reversed(alternatives) if each.shown and _everywhere(each, some)), None)
-    again = dict(reversed(written.levels))
-    levels = tuple((name, _decided(value + again.get(name, written.once), scope.facts)) for name, value in lower.levels)
+    known = next((each for each in reversed(alternatives) if each.shown and _holds_everywhere(each, some)), None)
+    again = dict(reversed(written.bounds_by_loop))
+    levels = tuple(
+        (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
+        for name, value in lower.bounds_by_loop
+    )
     once = levels[0][1] if levels else ZERO
     most = (known or alternatives[-1]).upper
 
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
-        return max(evaluate(once, point), Fraction(lower.orders.at(_integers(point))))
+        return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
 
-    orderless = AnyScheduleBound(once, _floors(lower.orders), touches(nodes), least)
+    orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), least)
     cost = Cost(
         "io",
         "bounded",
@@ -261,7 +267,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         alternatives=alternatives,
         lowers=levels[1:],
         orderless=None if traffic else orderless,
-        ends=lambda point: values.at(_integers(point)),
+        ends=lambda point: values.at(_integer_point(point)),
     )
     return cost if known else _or_all_accesses(cost, counted())
 
@@ -274,7 +280,7 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
     return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
-def _is_less_somewhere(all_: Everything, plans: Sequence[Plan], planner: Planner) -> bool:
+def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
     """Whether all lines are fewer than what any plan fetches, at some sample."""
     restored = [planner.facts.restore(plan.misses) for plan in plans]
     for point in planner.points:
@@ -284,19 +290,19 @@ def _is_less_somewhere(all_: Everything, plans: Sequence[Plan], planner: Planner
     return False
 
 
-def _decided(value: Poly, facts: Facts) -> Poly:
+def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
     """A value with the maxima that the facts decide."""
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
-def _everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
+def _holds_everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
     """Whether an alternative is known to hold wherever the facts do."""
     needs = alternative.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
 
-def _floors(orders: AnyOrder) -> tuple[HblTerm, ...]:
-    return tuple(dict.fromkeys(HblTerm(body.iterations, body.power) for body in orders.bodies))
+def _hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
+    return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
 
 
 def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
@@ -308,22 +314,22 @@ def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
-    recursions = Recursions(module, algorithm)
+    recursions = RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
     if accesses.upper is None:
         return accesses
-    body = recursions.solved(algorithm)
+    body = recursions.body_of(algorithm)
     restore = body.body.scope.facts.restore
 
-    touched = filled(module, algorithm)
-    below, windows = boxes(module, body.body, touched), Below(touched, algorithm)
+    touched = must_access(module, algorithm)
+    below, windows = recursive_hbl_bound(module, body.body, touched), RecursiveSegmentBound(touched, algorithm)
 
     def least(point: Mapping[str, int | Fraction]) -> Fraction:
-        return Fraction(below.at(_integers(point)))
+        return Fraction(below.at(_integer_point(point)))
 
     def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        sizes = _integers(point)
+        sizes = _integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
@@ -338,15 +344,15 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         key = tuple(map(format_fact, facts))
         if key not in known:
             try:
-                known[key] = order(recursions, facts)
+                known[key] = io_growth_of_recursion(recursions, facts)
             except UnsolvedRecursionError as problem:
                 known[key] = str(problem)
         return known[key]
 
     plain = not accesses.regimes
     alternatives = [ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
-    if not recursions.makes:
-        alternatives.append(_fitting(restore(body.given)))
+    if not recursions.has_local_arrays:
+        alternatives.append(_all_arrays_fit_bound(restore(body.given)))
     return replace(
         accesses,
         lower=below.touched,
@@ -355,7 +361,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         orders=orders,
         orderless=AnyScheduleBound(
             below.touched,
-            _floors(below.orders),
+            _hbl_terms(below.orders),
             below.some,
             least,
             below.reason,
@@ -367,12 +373,12 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     )
 
 
-def _fitting(lines: Poly) -> ConditionalBound:
+def _all_arrays_fit_bound(lines: Poly) -> ConditionalBound:
     """All arrays fit."""
     return ConditionalBound(lambda: _at_least(_times_line(lines)), (WORDS - LINE * lines,), lines, lambda: None)
 
 
-def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:
         raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
@@ -381,24 +387,24 @@ def _integers(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _alternative(plan: Plan, planner: Planner, shown: bool) -> ConditionalBound:
+def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: bool) -> ConditionalBound:
     restore, room = planner.facts.restore, planner.room
 
     def smooth() -> tuple[list[list[Poly]], Poly] | None:
         try:
-            needs, misses = planner.smooth(plan)
+            needs, misses = planner.unrounded_needs(plan)
         except (UnboundedError, TooComplexError):
             return None
         return [list(map(room, each)) for each in needs], restore(misses)
 
     misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
     return ConditionalBound(
-        partial(_when, plan, planner),
+        partial(_fit_condition, plan, planner),
         tuple(map(room, plan.needs)),
         restore(misses),
         smooth,
         shown,
-        lambda: tuple(_kept(unit, restore) for unit in plan.units),
+        lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
     )
 
 
@@ -412,7 +418,7 @@ def _may_be_negative(misses: Poly) -> bool:
         return True
 
 
-def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
+def _residency_of(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
@@ -422,11 +428,11 @@ def _kept(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     return Residency(unit.name, extents, along, tuple(places), loop, held, restore(unit.fetched), inside)
 
 
-def _unknown(reason: str, algorithm: s.Algorithm) -> Cost:
+def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
     return Cost("io", "unknown", None, None, reason, algorithm.span)
 
 
-def _when(plan: Plan, planner: Planner) -> s.Fact:
+def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     """The least Z at which a plan fits, as a condition."""
     needs: list[Poly] = []
     for each in plan.needs:

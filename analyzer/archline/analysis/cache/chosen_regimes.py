@@ -16,11 +16,11 @@ REGIMES = 4
 ALIKE = 0.02
 """Regimes whose cache size, or cache misses, differ by at most this share are one."""
 LINE = 8
-LARGE, SMALL = (12000, 1512), (520, 40)
+LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
 """Where regimes are compared: the first extent of arrays and how far others are apart, and sizes that no array has."""
 
 
-def chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
+def select_regimes(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
     """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
 
     Of those that need about the same the last, of those that fetch about the same the first.
@@ -31,12 +31,12 @@ def chosen(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
         if (
             shown
             and is_constant(shown[-1]) == is_constant(each)
-            and (is_constant(each) or words(each, point) <= (1 + ALIKE) * words(shown[-1], point))
+            and (is_constant(each) or words_needed(each, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
         ):
             shown.pop()
-        if not shown or bound(each, point) < (1 - ALIKE) * bound(shown[-1], point):
+        if not shown or miss_bound(each, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
             shown.append(each)
-    values = [bound(each, point) for each in shown]
+    values = [miss_bound(each, point) for each in shown]
     while len(shown) > REGIMES:
         # The step from the one before that saves the least is left out.
         least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
@@ -54,17 +54,19 @@ def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
     values = [value for each in regimes for value in (each.upper, *each.needs)]
     extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
-    scales = ((name, place, LARGE if name in extents else SMALL) for place, name in enumerate(names))
+    scales = (
+        (name, place, LARGE_ARRAY_EXTENTS if name in extents else FREE_SIZE_VALUES) for place, name in enumerate(names)
+    )
     point = {name: first + apart * place for name, place, (first, apart) in scales}
     return {**point, "L": LINE, "Z": 0}
 
 
-def words(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+def words_needed(regime: ConditionalBound, point: Mapping[str, int]) -> float:
     """The words that it needs at sizes."""
     return max(-value_at(need, point) for need in regime.needs)
 
 
-def bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+def miss_bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
     """What it fetches at most there."""
     return value_at(regime.upper, point)
 

@@ -59,7 +59,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
 
 
 @record
-class Schedule:
+class ScheduleBound:
     """What io is on several processors under a schedule, up to constants, and where that is proved."""
 
     name: str
@@ -67,9 +67,9 @@ class Schedule:
     source: str
 
 
-def schedules(
+def parallel_io_bounds(
     module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
-) -> tuple[Schedule, ...]:
+) -> tuple[ScheduleBound, ...]:
     """Bounds in terms of io on one processor and the growth of the span; none where io is unknown.
 
     Nor are there any with local arrays, which lie elsewhere on the stacks of several processors.
@@ -81,12 +81,12 @@ def schedules(
     lines = b.product([*count, b.name("L"), span])
     io_of_one = b.name("io")
     return (
-        Schedule(
+        ScheduleBound(
             "work stealing",
             phrase(order("O", b.binary("+", io_of_one, stolen)), " expected, a cache of Z words each"),
             "Acar, Blelloch, Blumofe, The Data Locality of Work Stealing, SPAA 2000",
         ),
-        Schedule(
+        ScheduleBound(
             "depth first",
             phrase(order("O", io_of_one), " in one cache of Z + ", order("O", lines), " words"),
             "Blelloch, Gibbons, Effectively Sharing a Cache Among Threads, SPAA 2004",

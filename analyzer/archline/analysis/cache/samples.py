@@ -18,7 +18,7 @@ from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.sampling import Allowed, assumed
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
-from archline.ir.declarations import declaration
+from archline.ir.declarations import index_declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
@@ -34,7 +34,7 @@ MAX_TRIED = 4_000
 TRIES = 400
 
 
-def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
+def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small.
 
     Where none are found that it allows, others have to do: what is best there may not be best elsewhere, but holds.
@@ -42,17 +42,17 @@ def samples(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     facts = (*algorithm.where, *assumed(algorithm))
     machine = machine_symbols(scope.module.signatures[algorithm])
     of_sizes = tuple(fact for fact in facts if s.names(fact).isdisjoint(machine))
-    lines = [each for each in (*LINES, *OTHER_LINES) if _allows(facts, each)][: len(LINES)] or LINES
-    found = list(_sampled(algorithm, scope, of_sizes, lines))
-    return found or list(_sampled(algorithm, scope, (), lines))
+    lines = [each for each in (*LINES, *OTHER_LINES) if _allows_line_length(facts, each)][: len(LINES)] or LINES
+    found = list(_draw_sizes(algorithm, scope, of_sizes, lines))
+    return found or list(_draw_sizes(algorithm, scope, (), lines))
 
 
-def _allows(facts: Sequence[s.Fact], line: int) -> bool:
+def _allows_line_length(facts: Sequence[s.Fact], line: int) -> bool:
     """Whether lines may be so long, as far as facts of that alone decide."""
     return all(holds(fact, {"L": line}) is not False for fact in facts if s.names(fact) == {"L"})
 
 
-def _sampled(
+def _draw_sizes(
     algorithm: s.Algorithm, scope: Scope, facts: Sequence[s.Fact], lines: Sequence[int]
 ) -> Iterator[dict[str, int]]:
     signature = scope.module.signatures[algorithm]
@@ -62,18 +62,18 @@ def _sampled(
     allowed = Allowed.of(scope, facts)
 
     def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        tried = (dict(zip(names, sizes, strict=True)) for sizes in _near([scales[name] for name in names]))
+        tried = (dict(zip(names, sizes, strict=True)) for sizes in _nearby_sizes([scales[name] for name in names]))
         for found in islice(filter(allowed, tried), 1):
-            yield from ({**_machine(line), **found} for line in lines)
+            yield from ({**_cache_parameters(line), **found} for line in lines)
 
     def among(scale: int) -> Iterator[dict[str, int]]:
         """Indices are where the declaration allows them."""
-        known, random = declaration(algorithm, scope), Random(scale)
+        known, random = index_declaration(algorithm, scope), Random(scale)
         for line in lines:
             drawn = (
                 known.drawn(names, signature.size_names, scope.facts, random, (scale,), (scale,)) for _ in range(TRIES)
             )
-            yield from islice(filter(allowed, ({**each, **_machine(line)} for each in drawn)), 1)
+            yield from islice(filter(allowed, ({**each, **_cache_parameters(line)} for each in drawn)), 1)
 
     if signature.indices:
         for scale in SCALES:
@@ -90,11 +90,11 @@ def _sampled(
         yield from near({name: isqrt(scale) if name in declared else scale for name in names})
 
 
-def _machine(line: int) -> dict[str, int]:
+def _cache_parameters(line: int) -> dict[str, int]:
     return {"L": line, "Z": 64 * line, "P": 1, "K": 1}
 
 
-def _near(scales: Sequence[int]) -> Iterator[Sequence[int]]:
+def _nearby_sizes(scales: Sequence[int]) -> Iterator[Sequence[int]]:
     """Sizes of given scales, then others, the nearest first: powers of 2 divide each other."""
     yield scales
     yield [2 ** round(log2(scale)) for scale in scales]

@@ -23,17 +23,17 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, of_loops
-from archline.analysis.cache.lower.recursive_segments import Below
-from archline.analysis.cache.lower.segments import compulsory, lower_bound
-from archline.analysis.cache.recursive.evaluate import Recursions
-from archline.analysis.cache.samples import samples
-from archline.analysis.cache.summaries.must_access import filled
+from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
+from archline.analysis.cache.lower.segments import compulsory_misses, lower_bound
+from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
+from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.summaries.must_access import must_access
 from archline.analysis.cost import Cost, mapped
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
-from archline.ir.tree import UntracedError, accesses, require_accesses
+from archline.ir.tree import UntracedError, iter_accesses, require_accesses
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.metrics import WORD
@@ -53,10 +53,10 @@ def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
 
 def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """The lines that a replacement with the fewest misses writes back. Never raises for a program that checks."""
-    least, read = _written(module, algorithm), _read(module, algorithm)
+    least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
     def ends(point: Point, misses: Ends) -> Ends:
-        return least.at(point), misses[1] - _lines(read, point)
+        return least.at(point), misses[1] - _nonnegative_lines(read, point)
 
     io = io_cost(module, algorithm)
     return replace(mapped(io, lambda _: least.once, lambda most: most - read, ends), metric="writebacks")
@@ -71,35 +71,35 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     def ends(point: Point, lines: Ends) -> Ends:
         return lines[0] * point["L"] * WORD, lines[1] * point["L"] * WORD
 
-    lines, unit = _moved(module, algorithm), LINE * WORD
+    lines, unit = _traffic_cost(module, algorithm), LINE * WORD
     return replace(mapped(lines, lambda least: least * unit, lambda most: most * unit, ends), metric="bytes")
 
 
-def _moved(module: Module, algorithm: s.Algorithm) -> Cost:
+def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """The lines that are fetched and written back, by plans; else by the misses alone, and at sizes by calls."""
-    recursions: Recursions | None = None
+    recursions: RecursiveMissBounds | None = None
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         require_accesses(module, algorithm)
         if not recurses(module, algorithm):
             with budget(MAX_TERM_PRODUCTS):
                 return of_loops(module, algorithm, traffic=True)
-        solved = Recursions(module, algorithm, traffic=True)
+        solved = RecursiveMissBounds(module, algorithm, traffic=True)
         solved.solve()
         recursions = solved
-    least, read = _written(module, algorithm), _read(module, algorithm)
+    least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
     def ends(point: Point, misses: Ends) -> Ends:
-        most = misses[1] * 2 - _lines(read, point)
+        most = misses[1] * 2 - _nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
-                most = min(most, Fraction(recursions.at(_integers(point))))
+                most = min(most, Fraction(recursions.at(_integer_point(point))))
         return misses[0] + least.at(point), most
 
     return mapped(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, ends)
 
 
 @record(eq=False)
-class Written:
+class WritebackBound:
     """Write-backs from below: lines that are written leave `once` each, and more often where `windows` say so."""
 
     once: Poly = ZERO
@@ -107,38 +107,38 @@ class Written:
 
     def at(self, point: Point) -> Fraction:
         """The bound at sizes, Z and L."""
-        return max(_lines(self.once, point), Fraction(self.windows(_integers(point))))
+        return max(_nonnegative_lines(self.once, point), Fraction(self.windows(_integer_point(point))))
 
 
-def _written(module: Module, algorithm: s.Algorithm) -> Written:
+def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
-            changed = filled(module, algorithm, written=True)
-            return Written(changed.lines(algorithm), Below(changed, algorithm).at)
+            changed = must_access(module, algorithm, written=True)
+            return WritebackBound(changed.lines(algorithm), RecursiveSegmentBound(changed, algorithm).at)
         scope, nodes = Lowering(module).trace(algorithm)
-        below = lower_bound(nodes, scope.facts, samples(algorithm, scope), written=True)
-        return Written(below.once, below.at)
-    return Written()
+        below = lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
+        return WritebackBound(below.first_touch_bound, below.at)
+    return WritebackBound()
 
 
-def _read(module: Module, algorithm: s.Algorithm) -> Poly:
+def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
     """At least so many lines are read in each run, of arrays that are never written."""
     constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
-            return filled(module, algorithm).lines(algorithm, of=constant)
+            return must_access(module, algorithm).lines(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
-        given = (each for each in accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
-        return compulsory(given, scope.facts, samples(algorithm, scope)).once
+        given = (each for each in iter_accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
+        return compulsory_misses(given, scope.facts, sample_sizes(algorithm, scope)).first_touch_bound
     return ZERO
 
 
-def _integers(point: Point) -> dict[str, int]:
+def _integer_point(point: Point) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _lines(count: Poly, point: Point) -> Fraction:
+def _nonnegative_lines(count: Poly, point: Point) -> Fraction:
     """A number of lines at sizes; where no loop is entered, what holds in all iterations may come to less than none."""
     return max(evaluate(count, point), Fraction(0))

@@ -26,10 +26,10 @@ from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr import build as b
 from archline.expr.text import Formula, conjunction, format_expression, format_fact, phrase, pieces_of
 from archline.expr.tree import divisions
-from archline.ir.conditions import OPPOSITE, knowing, negated, required
+from archline.ir.conditions import OPPOSITE, assuming_facts, equivalent_constraints, negate_condition
 from archline.ir.conditions import never_negative as differences
-from archline.ir.declarations import declared
-from archline.ir.ranges import int_range, rises
+from archline.ir.declarations import declared_scope
+from archline.ir.ranges import int_range, is_nondecreasing
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import conditions as rules
 from archline.language import syntax as s
@@ -178,13 +178,13 @@ class _Place(Environment):
         facts = self.scope.facts
         return (
             never_negative(value, facts)
-            or rises(a.as_gaps(value), facts)
+            or is_nondecreasing(a.as_gaps(value), facts)
             or any(never_negative(each, facts) for each in _without_floors(facts.simplify(value), self))
         )
 
     def learn(self, fact: s.Fact) -> None:
         """Know what a fact says."""
-        self.scope = knowing(self.scope, fact)
+        self.scope = assuming_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
             divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
             if divisor and value is not None:
@@ -211,9 +211,9 @@ class _Conditions(Follower[_Place]):
         self.left: list[Assumption] = []
         self._algorithm = algorithm
         self._circle = component(module, algorithm)
-        self._own = declared(module, algorithm)
+        self._own = declared_scope(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
-        self._stated = tuple(each for fact in algorithm.where for each in required(fact, self._own) or ())
+        self._stated = tuple(each for fact in algorithm.where for each in equivalent_constraints(fact, self._own) or ())
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def all(self) -> None:
@@ -388,12 +388,12 @@ class _Conditions(Follower[_Place]):
         inner.define(variable, value)
 
     def ways(self, condition: s.Expr, block: _Place) -> tuple[_Place | None, _Place | None]:
-        return self._under(condition, block), self._under(negated(condition), block)
+        return self._under(condition, block), self._under(negate_condition(condition), block)
 
     def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
         """Where a condition holds; None where that is nowhere."""
         inner = self.inside(block)
-        values = required(condition, block.scope) or ()
+        values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
         known = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
         if known is None:
@@ -422,7 +422,7 @@ class _Conditions(Follower[_Place]):
         if None in values.values():
             return None
         known = {name: Poly.constant(value) if isinstance(value, int) else value for name, value in values.items()}
-        scope = replace(declared(self.module, callee), facts=block.scope.facts, values=known)
+        scope = replace(declared_scope(self.module, callee), facts=block.scope.facts, values=known)
         return replace(block, algorithm=callee, scope=scope, extents={})
 
     def follow(self, call: s.Call, callee: s.Algorithm, inner: _Place, block: _Place) -> None:

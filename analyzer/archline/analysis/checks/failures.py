@@ -13,8 +13,8 @@ from archline.analysis.checks.runs import Failure, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.ir.declarations import declared
-from archline.ir.recursive import inherited
+from archline.ir.declarations import declared_scope
+from archline.ir.recursive import inherited_facts
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import component, reachable, recurses
@@ -192,7 +192,7 @@ def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], 
     if assumed.kind not in ("least", "divides") or not facts or not _facts([assumed]):
         return False
     try:
-        known = declared(*with_where(module, algorithm, facts)).facts
+        known = declared_scope(*with_where(module, algorithm, facts)).facts
     except ArchlineError:
         return False
     first, *rest = (known.simplify(part.substitute(known.rewrites)) for part in assumed.parts)
@@ -213,7 +213,7 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
         below = range(stop[name] - 1, 0, -1)
         most = next((one for one in below if run_at(module, algorithm, {**stop, name: one}).failure is None), 0)
         facts = (b.binary("<=", b.name(name), b.number(most)),)
-        if most and inherited(module, algorithm, facts) == facts:
+        if most and inherited_facts(module, algorithm, facts) == facts:
             left = assumptions(*with_where(module, algorithm, facts))
             if not any(each.recursive or each.general == OTHERWISE for each in left):
                 bound = (Poly.constant(most) - Poly.symbol(name),)

@@ -11,7 +11,7 @@ from archline.analysis.sampling import Allowed
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.checking.points import Free, Path, Requirement, Sampler
 from archline.language.model import Module
@@ -34,7 +34,7 @@ def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tupl
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
     at_least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    known = Allowed.of(declared(module, algorithm), algorithm.where)
+    known = Allowed.of(declared_scope(module, algorithm), algorithm.where)
 
     def allowed(values: tuple[int, ...]) -> bool:
         point = dict(zip(names, values, strict=True))

@@ -28,9 +28,9 @@ from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, exactly, map_known
-from archline.ir.conditions import OPPOSITE, difference
-from archline.ir.declarations import declared
+from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, add, exact_amount, map_known
+from archline.ir.conditions import OPPOSITE, comparison_difference
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -48,7 +48,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
     # What callees cost on one processor is the same on all of them: it is derived once.
     recursions = recurrences_of(module, Stretches(module, coarse), longest)
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     upper, facts = _spent(algorithm, None, recursions, scope)
     corners = {
         tuple(each.items()): _spent(algorithm, each, recursions, scope)[0] for each in _corners(module, algorithm)
@@ -66,18 +66,18 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
-        own_sums = [add(each.of(metric), exactly(call)) for each in own]
-        amount: Amount = Unknown("its closed form is too large to derive", algorithm.span)
+        own_sums = [add(each.of(metric), exact_amount(call)) for each in own]
+        amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
-            most = add(upper.of(metric), exactly(call))
+            most = add(upper.of(metric), exact_amount(call))
             amount = _between(most, own_sums, call, facts)
-            if isinstance(amount, Known) and not amount.exact and metric != "memory":
-                found = [(add(each.of(metric), exactly(call)), needs) for each, needs in inner()]
+            if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
+                found = [(add(each.of(metric), exact_amount(call)), needs) for each, needs in inner()]
                 there = [_if_there(each, needs, own_sums, facts) for each, needs in found]
                 amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
-            cost = _with_mean(cost, add(mean.of(metric), exactly(call)), facts)
+            cost = _with_mean(cost, add(mean.of(metric), exact_amount(call)), facts)
         if component(module, algorithm):
             more = _parameters(module, algorithm, recursions) if metric == "memory" else call
             cost = recursions.solved(cost, algorithm, more)
@@ -128,7 +128,11 @@ def _inner(
         return
     near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
     for node in s.nodes(algorithm.body):
-        if isinstance(node, s.Binary) and node.op in OPPOSITE and (apart := difference(node, place)) is not None:
+        if (
+            isinstance(node, s.Binary)
+            and node.op in OPPOSITE
+            and (apart := comparison_difference(node, place)) is not None
+        ):
             for name, axis in place.axes.items():
                 limits = (axis.coordinate + apart, axis.coordinate - apart)
                 points = [each + by for each in limits if each.names <= place.fixed for by in (0, 1, -1)]
@@ -143,14 +147,14 @@ def _inner(
 
 def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
     """From below, what a processor does, where there is one; elsewhere no more than another does, or 0."""
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         return amount
     lower = amount.lower
     for each in needs:
         missing = facts.with_nonnegative(-each - 1)
-        if not any(isinstance(other, Known) and missing.nonnegative(other.lower - lower) for other in others):
+        if not any(isinstance(other, KnownAmount) and missing.nonnegative(other.lower - lower) for other in others):
             lower = lower * (facts.positive_part(each + 1) - facts.positive_part(each))
-    return Known(lower, amount.upper)
+    return KnownAmount(lower, amount.upper)
 
 
 def _spent(
@@ -177,7 +181,7 @@ def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions)
 
 def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """A cost that is at least the mean of all processors: of two bounds the larger one, where all sizes are alike."""
-    if cost.lower is None or cost.exact or isinstance(mean, Unknown) or mean.lower.has_more_atoms_than(MAX_MEAN):
+    if cost.lower is None or cost.exact or isinstance(mean, UnknownAmount) or mean.lower.has_more_atoms_than(MAX_MEAN):
         return cost
     found, other = -readable(-mean.lower, facts), cost.lower
     alike = dict.fromkeys(found.names | other.names, ALIKE)
@@ -222,7 +226,7 @@ def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
     if place is None:
         return ZERO
     words = LocalMemory(module, recursions).parameters(algorithm, place)
-    return ZERO if isinstance(words, Unknown) else place.facts.restore(words.upper)
+    return ZERO if isinstance(words, UnknownAmount) else place.facts.restore(words.upper)
 
 
 def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position) -> Spent:
@@ -241,18 +245,18 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, p
 
 def _is_huge(amount: Amount) -> bool:
     """Whether a bound is made of so many parts that nobody can read it, nor anything be proved of it."""
-    return isinstance(amount, Known) and amount.upper.has_more_atoms_than(MAX_ATOMS)
+    return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_ATOMS)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
     """The path: at most the sum of all maxima, at least what any processor does itself."""
-    if isinstance(upper, Unknown):
+    if isinstance(upper, UnknownAmount):
         return upper
-    lowers = [each.lower for each in own if isinstance(each, Known)]
+    lowers = [each.lower for each in own if isinstance(each, KnownAmount)]
     highest = reduced_in_sizes(upper.upper, facts)
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
-            return exactly(highest)
+            return exact_amount(highest)
     best = least
     for lower in lowers:
         # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
@@ -260,7 +264,7 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
             best = lower
     lowest = -readable(-best, facts)
     lowest = lowest if is_nonnegative(lowest - least, facts) else facts.maximum(lowest, least)
-    return Known(reduced_in_sizes(lowest, facts), readable(highest, facts))
+    return KnownAmount(reduced_in_sizes(lowest, facts), readable(highest, facts))
 
 
 Corner = tuple[tuple[str, str], ...]
@@ -294,7 +298,7 @@ def _longest(name: str, corner: Corner, own: Mapping[Corner, Spent], stages: Seq
         before = {at: add(paths[at], own[at].stages[index].before.get(name, NOTHING)) for at in own}
         steps = stage.steps.get(name, NOTHING)
         limit = add(limit, stage.before.get(name, NOTHING))
-        if stage.even and isinstance(steps, Known) and steps.exact:
+        if stage.even and isinstance(steps, KnownAmount) and steps.exact:
             paths = {at: add(_most([before[at], *_others(at, before, stage.axes)], limit, facts), steps) for at in own}
         else:
             paths = {at: add(before[at], own[at].stages[index].steps.get(name, NOTHING)) for at in own}
@@ -311,13 +315,19 @@ def _others(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str])
 
 def _most(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
     """The one that is as long as any path, else the first, or another that is known to be no less."""
-    known = [each for each in amounts if isinstance(each, Known)]
-    attained = (each for each in known if isinstance(limit, Known) and not facts.simplify(limit.upper - each.lower))
+    known = [each for each in amounts if isinstance(each, KnownAmount)]
+    attained = (
+        each for each in known if isinstance(limit, KnownAmount) and not facts.simplify(limit.upper - each.lower)
+    )
     longest = next(attained, None)
     if longest is not None:
         return longest
     best, *others = amounts
     for other in others:
-        if isinstance(best, Known) and isinstance(other, Known) and facts.nonnegative(other.lower - best.lower):
+        if (
+            isinstance(best, KnownAmount)
+            and isinstance(other, KnownAmount)
+            and facts.nonnegative(other.lower - best.lower)
+        ):
             best = other
     return best

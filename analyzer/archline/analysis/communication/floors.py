@@ -18,17 +18,17 @@ from typing import TypeVar
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.ir.amounts import Known
+from archline.ir.amounts import KnownAmount
 
 MAX_SUBTRACTED = 4
 
 
-def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Known:
+def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> KnownAmount:
     """Bounds with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
 
     Those of other names than `sizes` are bounded as fractions, as they have to be summed up.
     """
-    return Known(_without_pairs(value, facts, sizes, _floor), _without_pairs(value, facts, sizes, _ceiling))
+    return KnownAmount(_without_pairs(value, facts, sizes, _floor), _without_pairs(value, facts, sizes, _ceiling))
 
 
 End = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]

@@ -12,8 +12,19 @@ from archline.analysis.communication.floors import is_nonnegative, rounded_up, u
 from archline.analysis.communication.place import Position, in_callee, in_split
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iterations_of
 from archline.analysis.metrics.data import at_sizes, closed_amount
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, later, up_to, weigh
-from archline.ir.declarations import declared
+from archline.ir.amounts import (
+    NOTHING,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    add,
+    choose_by_indicator,
+    either_amount,
+    exact_amount,
+    maximum_amount,
+    up_to,
+)
+from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, static_value
@@ -27,19 +38,19 @@ from archline.records import memoised, record, replace
 def _largest(amount: Amount, iterations: IterationRange) -> Amount:
     """The most of any iteration; of bounds that are easier to compare where it has no closed form."""
     found = iterations.largest(amount)
-    if isinstance(amount, Unknown) or isinstance(found, Known):
+    if isinstance(amount, UnknownAmount) or isinstance(found, KnownAmount):
         return found
     for bound in upper_bounds(amount.upper, iterations.inside):
-        most = iterations.largest(exactly(bound))
-        if isinstance(most, Known):
-            return Known(ZERO, most.upper)
+        most = iterations.largest(exact_amount(bound))
+        if isinstance(most, KnownAmount):
+            return KnownAmount(ZERO, most.upper)
     return found
 
 
 MAX_COMPARED = 6
 """Of so many amounts the largest is written as one form."""
 
-Excess = tuple[Known, ...]
+Excess = tuple[KnownAmount, ...]
 """How many words more than now were needed before: each of them."""
 ProgramPoint = tuple[Position, Excess]
 """Where a processor is, and what it needed before."""
@@ -69,33 +80,33 @@ class Peak:
 
         The form of a maximum doubles with each amount.
         """
-        known = [each for each in self.candidates if isinstance(each, Known)]
+        known = [each for each in self.candidates if isinstance(each, KnownAmount)]
         if len(self.candidates) <= MAX_COMPARED or len(known) < len(self.candidates):
-            return reduce(lambda one, other: later(one, other, facts), self.candidates)
+            return reduce(lambda one, other: maximum_amount(one, other, facts), self.candidates)
         first = known[-1]
         exceeding = (facts.positive_part(each.upper - first.upper) for each in known)
-        return Known(first.lower, sum(exceeding, start=first.upper))
+        return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def excess(self, total: Amount, before: Excess) -> Excess:
         """How many words more were needed than the total now; `before` is that at the start of the block."""
-        if isinstance(total, Unknown):
+        if isinstance(total, UnknownAmount):
             return ()
-        more = (each for each in (*self.candidates, *before) if isinstance(each, Known))
-        return tuple(Known(each.lower - total.lower, each.upper - total.upper) for each in more)
+        more = (each for each in (*self.candidates, *before) if isinstance(each, KnownAmount))
+        return tuple(KnownAmount(each.lower - total.lower, each.upper - total.upper) for each in more)
 
 
 def _at_most(one: Amount, other: Amount, facts: Facts) -> bool:
     """Whether an amount is proved to be no more than another one."""
-    if isinstance(one, Unknown) or isinstance(other, Unknown):
+    if isinstance(one, UnknownAmount) or isinstance(other, UnknownAmount):
         return one == other
     return facts.nonnegative(other.lower - one.lower) and facts.nonnegative(other.upper - one.upper)
 
 
 def _alternatives(amount: Amount) -> tuple[Amount, ...]:
     """The amounts of which it is the largest."""
-    if isinstance(amount, Unknown) or not amount.exact:
+    if isinstance(amount, UnknownAmount) or not amount.exact:
         return (amount,)
-    return tuple(map(exactly, options(amount.lower, True)))
+    return tuple(map(exact_amount, options(amount.lower, True)))
 
 
 def _holds(value: Poly, facts: Facts) -> bool:
@@ -106,14 +117,14 @@ def _holds(value: Poly, facts: Facts) -> bool:
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
-def _without_trips(some: Known, most: Known, excess: Excess, outside: Facts) -> Known:
+def _without_trips(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
     """What a loop needs, in the form for some iterations alone where without any as much was needed before."""
     lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in excess) else most.lower
     if any(_holds(each.upper - some.upper, outside) for each in excess):
-        return Known(lower, some.upper)
+        return KnownAmount(lower, some.upper)
     # Of a bound that is not exact a word more or less, where there is no iteration, does not matter.
     rounded = not some.exact and any(each.upper for each in excess)
-    return Known(lower, some.upper if rounded else most.upper)
+    return KnownAmount(lower, some.upper if rounded else most.upper)
 
 
 class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
@@ -148,8 +159,8 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         try:
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
-            return Unknown(f"the data decides how long this array is: {problem.reason}", at.span)
-        return place.bounded(exactly(rounded_up(place.facts.simplify(words))), at.span)
+            return UnknownAmount(f"the data decides how long this array is: {problem.reason}", at.span)
+        return place.bounded(exact_amount(rounded_up(place.facts.simplify(words))), at.span)
 
     def _block(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
         total: Amount = NOTHING
@@ -177,7 +188,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         try:
             return self._block(split.body, in_split(split, at[0]))
         except NotStaticError as problem:
-            return Unknown(problem.reason, split.span)
+            return UnknownAmount(problem.reason, split.span)
 
     def communicate(self, statement: s.Communicate, at: ProgramPoint) -> Amount:
         collective = self._module.collectives.get(statement)
@@ -195,7 +206,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
                 found = self._call(node, target, along, place)
-                most = found if most is NOTHING else later(most, found, place.facts)
+                most = found if most is NOTHING else maximum_amount(most, found, place.facts)
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
@@ -204,7 +215,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             try:
                 inside = in_callee(self._module, call, callee, along, place)
             except NotStaticError as problem:
-                return Unknown(problem.reason, call.span)
+                return UnknownAmount(problem.reason, call.span)
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
             return self.body(callee, inside)
@@ -217,7 +228,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
     @memoised
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
-        scope = declared(self._module, algorithm)
+        scope = declared_scope(self._module, algorithm)
         return closed_amount(self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 
     def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
@@ -230,7 +241,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         body = self._block(loop.body, inside)
         some = iterations.largest_of_some(body)
         most = _largest(body, iterations)
-        if isinstance(some, Known) and isinstance(most, Known):
+        if isinstance(some, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
             most = _without_trips(some, most, excess, outside)
         return place.bounded(most, loop.span)
@@ -251,7 +262,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return arm
         other = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
         if taken is not None and not (place.ranged and not taken.names <= place.fixed):
-            return weigh(taken, arm, other)
+            return choose_by_indicator(taken, arm, other)
         # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.
-        found = either(arm, other, facts)
-        return Known(ZERO, found.upper) if place.ranged and isinstance(found, Known) else found
+        found = either_amount(arm, other, facts)
+        return KnownAmount(ZERO, found.upper) if place.ranged and isinstance(found, KnownAmount) else found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known
+from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount
 from archline.records import record, replace
 
 
@@ -86,5 +86,5 @@ def _each(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -
 
 
 def _upper(amount: Amount) -> Poly:
-    assert isinstance(amount, Known)
+    assert isinstance(amount, KnownAmount)
     return amount.upper

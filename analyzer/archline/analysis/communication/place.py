@@ -19,9 +19,17 @@ from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.communication.floors import upper_bounds
 from archline.analysis.cost import Cost
 from archline.expr.tree import Span
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
-from archline.ir.conditions import behind, holding, indicator, knowing, negated, summable, with_fact
-from archline.ir.declarations import declared
+from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.conditions import (
+    assuming_facts,
+    indicator,
+    indicator_bounds,
+    is_summable,
+    negate_condition,
+    scope_after,
+    with_fact,
+)
+from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
@@ -93,8 +101,8 @@ def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
         case s.Binary(op="and", left=left, right=right):
             yield from _conjuncts(left, scope)
             yield from _conjuncts(right, scope)
-        case s.Unary(op="not", operand=s.Binary() | s.Unary() as inner) if negated(inner) != condition:
-            yield from _conjuncts(negated(inner), scope)
+        case s.Unary(op="not", operand=s.Binary() | s.Unary() as inner) if negate_condition(inner) != condition:
+            yield from _conjuncts(negate_condition(inner), scope)
         case _:
             yield condition, scope
 
@@ -168,28 +176,28 @@ class Position(Scope):
         """The sizes of the algorithm that is followed."""
         return () if self.algorithm is None else self.module.signatures[self.algorithm].size_names
 
-    def holding(self, condition: s.Expr) -> Known:
+    def holding(self, condition: s.Expr) -> KnownAmount:
         """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
-        return holding(condition, self, lambda found: self.counts_guards and summable(found, self))
+        return indicator_bounds(condition, self, lambda found: self.counts_guards and is_summable(found, self))
 
     def knowing(self, fact: s.Fact) -> Position:
         """Where a condition holds."""
         if self.average is not None and not self.decides(fact):
             return replace(self, average=self.average.under(fact, self))
-        return knowing(self, fact)
+        return assuming_facts(self, fact)
 
     def decides(self, fact: s.Fact) -> bool:
         """Whether a condition holds for all processors or for none, and where is known."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
-        taken = holding(fact, self, lambda found: summable(found, self))
+        taken = indicator_bounds(fact, self, lambda found: is_summable(found, self))
         return taken.exact and not self.moves(taken.lower)
 
     def knowing_where(self, fact: s.Fact) -> Position:
         """Behind a call, where those that come here satisfy a fact."""
         if self.average is not None and self.average.given:
             return replace(self, average=self.average.knowing(fact, self))
-        return knowing(self, fact)
+        return assuming_facts(self, fact)
 
     @property
     def there(self) -> Position:
@@ -202,7 +210,7 @@ class Position(Scope):
 
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
-        after = behind(statement, self)
+        after = scope_after(statement, self)
         if isinstance(statement, s.Let) and (turned := self._turned(statement.value)) is not None:
             before, extent = turned
             name = after.facts.unused(statement.name)
@@ -233,7 +241,7 @@ class Position(Scope):
 
     def most(self, amount: Amount, span: Span) -> Amount:
         """The largest amount of any processor, from above; of the given one as it is."""
-        if isinstance(amount, Unknown) or not self.moves(amount.upper):
+        if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
         value = amount.upper
@@ -242,18 +250,18 @@ class Position(Scope):
                 value = self.facts.simplify(_around(value, name, extent))
         for upper in upper_bounds(value, self.facts, self.fixed):
             found = self._largest(upper, span)
-            if isinstance(found, Known):
+            if isinstance(found, KnownAmount):
                 return found
         return found
 
     def _largest(self, upper: Poly, span: Span) -> Amount:
-        found: Amount = Known(ZERO, upper)
+        found: Amount = KnownAmount(ZERO, upper)
         for name, extent in reversed(self.ranged):
-            if isinstance(found, Known) and name in found.upper.names:
+            if isinstance(found, KnownAmount) and name in found.upper.names:
                 first, last = self._ends(name, extent)
                 over = IterationRange(name, first, last + 1, Poly.symbol(name), self.facts, span)
-                found = over.largest(Known(ZERO, found.upper))
-        return Known(ZERO, found.upper) if isinstance(found, Known) else found
+                found = over.largest(KnownAmount(ZERO, found.upper))
+        return KnownAmount(ZERO, found.upper) if isinstance(found, KnownAmount) else found
 
     def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
         """The first and the last value of a coordinate, as far as what holds here determines."""
@@ -267,8 +275,8 @@ class Position(Scope):
         if self.average is not None:
             return self._mean(amount, self.average.weight)
         found = self.most(amount, span)
-        if isinstance(found, Known) and self.moves(found.upper):
-            return Unknown(f"no bound of {what} holds for all processors", span)
+        if isinstance(found, KnownAmount) and self.moves(found.upper):
+            return UnknownAmount(f"no bound of {what} holds for all processors", span)
         return found
 
     def somewhere(self, taken: Poly, span: Span) -> Poly:
@@ -280,7 +288,7 @@ class Position(Scope):
 
     def _mean(self, amount: Amount, weight: Poly) -> Amount:
         """At most the mean over all processors."""
-        if isinstance(amount, Unknown):
+        if isinstance(amount, UnknownAmount):
             return NOTHING
         value, facts = amount.lower * weight, self.facts
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
@@ -293,12 +301,12 @@ class Position(Scope):
             if total is None or len(extent.terms) != 1:
                 return NOTHING
             value = total * extent**-1
-        return exactly(facts.simplify(value))
+        return exact_amount(facts.simplify(value))
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """An upper bound of a value that does not depend on the coordinates."""
-        found = self.most(Known(ZERO, value), span)
-        return None if isinstance(found, Unknown) or self.moves(found.upper) else found.upper
+        found = self.most(KnownAmount(ZERO, value), span)
+        return None if isinstance(found, UnknownAmount) or self.moves(found.upper) else found.upper
 
 
 def at_start(
@@ -310,7 +318,7 @@ def at_start(
     expression in sizes, what is found is of use where there is such a processor. What is proved in a `scope` of the
     declarations serves all processors that start there.
     """
-    scope = declared(module, algorithm) if scope is None else scope
+    scope = declared_scope(module, algorithm) if scope is None else scope
     facts = scope.facts
     axes: dict[str, GridAxis] = {}
     ranged: list[tuple[str, Poly]] = []
@@ -457,7 +465,7 @@ def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
 
 def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     """P, the product of all axes, and the `nodes`, that of those which are not within one; exact, in the sizes."""
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
     found = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
     if any("P" in s.names(axis.extent) for axis in algorithm.grid):

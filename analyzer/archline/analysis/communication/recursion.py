@@ -28,8 +28,8 @@ from archline.analysis.metrics.statements import Outcome
 from archline.analysis.metrics.tally import FREE, Tally, chosen
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly
-from archline.ir.declarations import declared
+from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange, static_range
 from archline.ir.scope import Scope, known_value, static_value
 from archline.language import syntax as s
@@ -38,7 +38,7 @@ from archline.language.model import Module
 from archline.records import memoised, record, replace
 from archline.recurrences.closed.levels import Form, closed_form
 from archline.recurrences.evaluate import ValueTable
-from archline.recurrences.exact.base_cases import ends
+from archline.recurrences.exact.base_cases import always_terminates
 from archline.recurrences.model import IntegerRecurrence, SizeFunction
 
 
@@ -119,7 +119,7 @@ class RecursionLevel:
     algorithm: s.Algorithm
     way: DecisionPath
 
-    def decided(self, branch: s.Branch, taken: Known, place: Position) -> Known:
+    def decided(self, branch: s.Branch, taken: KnownAmount, place: Position) -> KnownAmount:
         """The indicator of a condition, in this case where it is one on sizes alone. Raises UndecidedError."""
         found = taken.lower
         if (
@@ -163,13 +163,17 @@ class GridRecursions:
         values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
         metrics = self._metrics if callee.grid else ("memory",)
         if any(map(inside.moves, values.values())):
-            return dict.fromkeys(metrics, Unknown("the sizes of a recursive call differ between processors", at.span))
+            return dict.fromkeys(
+                metrics, UnknownAmount("the sizes of a recursive call differ between processors", at.span)
+            )
         corner = None if inside.ranged or not callee.grid else _corner(callee, inside)
         if level is not None and level.algorithm is callee:
             arguments = tuple(values[name] for name in self._names(callee))
             return {metric: _applied(metric, corner, arguments) for metric in metrics}
         if len(component(self._module, callee)) > 1:
-            reason = Unknown("the costs of several algorithms that call each other are not derived on a grid", at.span)
+            reason = UnknownAmount(
+                "the costs of several algorithms that call each other are not derived on a grid", at.span
+            )
             return dict.fromkeys(metrics, reason)
         return {metric: self._at_call(callee, metric, corner, values, at) for metric in metrics}
 
@@ -177,15 +181,15 @@ class GridRecursions:
         self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
     ) -> Amount:
         bound = self.bound(callee, metric, None)
-        if isinstance(bound, Unknown):
+        if isinstance(bound, UnknownAmount):
             return replace(bound, span=at.span)
         upper = expanded(bound.substitute(values))
         if not callee.grid:
             form = self._form(callee, metric, None)
-            assert not isinstance(form, Unknown)
-            return exactly(upper) if form.lower == form.upper else Known(ZERO, upper)
+            assert not isinstance(form, UnknownAmount)
+            return exact_amount(upper) if form.lower == form.upper else KnownAmount(ZERO, upper)
         lower = self.bound(callee, metric, corner) if corner else ZERO
-        return Known(ZERO if isinstance(lower, Unknown) else expanded(lower.substitute(values)), upper)
+        return KnownAmount(ZERO if isinstance(lower, UnknownAmount) else expanded(lower.substitute(values)), upper)
 
     def _names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
         """The sizes and indices of an algorithm, and P on a grid."""
@@ -198,12 +202,14 @@ class GridRecursions:
             return frozenset()
         cases = self.cases(callee, None) if len(component(self._module, callee)) == 1 else ()
         return (
-            frozenset() if isinstance(cases, Unknown) else frozenset().union(*(each.tally.declared for each in cases))
+            frozenset()
+            if isinstance(cases, UnknownAmount)
+            else frozenset().union(*(each.tally.declared for each in cases))
         )
 
     # Recurrences
     @memoised
-    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | Unknown:
+    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
         """Every way through the body that conditions on sizes distinguish."""
         start = self._start(algorithm, corner)
 
@@ -214,27 +220,27 @@ class GridRecursions:
         try:
             return tuple(every_case(start.facts, follow))
         except TooManyCasesError:
-            return Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
+            return UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
 
     def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
         if not algorithm.grid:
-            return Position.of(declared(self._module, algorithm), algorithm)
+            return Position.of(declared_scope(self._module, algorithm), algorithm)
         given = None if corner is None else dict(zip((axis.name for axis in algorithm.grid), corner, strict=True))
         start = at_start(self._module, algorithm, given)
         assert start is not None
         return start
 
     @memoised
-    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | Unknown:
+    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | UnknownAmount:
         """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
         cases = self.cases(algorithm, corner)
-        if isinstance(cases, Unknown):
+        if isinstance(cases, UnknownAmount):
             return cases
         defined = self._defined(algorithm)
         equations = []
         for case in cases:
             amount = case.tally.amount(metric)
-            if isinstance(amount, Unknown):
+            if isinstance(amount, UnknownAmount):
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
             # The indicators of conditions are in the sizes themselves.
@@ -246,13 +252,13 @@ class GridRecursions:
         least = {name: low for name, low in least.items() if name in parameters}
         name = _name(metric, corner)
         function = SizeFunction(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
-        if not ends(function, ()):
-            return Unknown(f"the recursion of `{algorithm.name}` is not proved to end", algorithm.span)
+        if not always_terminates(function, ()):
+            return UnknownAmount(f"the recursion of `{algorithm.name}` is not proved to end", algorithm.span)
         return function
 
     def _defined(self, algorithm: s.Algorithm) -> dict[str, Poly]:
         """The sizes that `where` gives by others, as in s == n*m/P."""
-        scope = declared(self._module, algorithm)
+        scope = declared_scope(self._module, algorithm)
         found: dict[str, Poly] = {}
         for name, expr in defined_sizes(algorithm.where):
             if name not in scope.values or name in found:
@@ -265,23 +271,25 @@ class GridRecursions:
                 found[name] = value
         return found
 
-    def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | Unknown:
+    def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
         """A closed form in the algorithm's sizes and P: an upper bound of the path, or a lower one of a processor."""
         form = self._form(algorithm, metric, corner)
-        if isinstance(form, Unknown):
+        if isinstance(form, UnknownAmount):
             return form
         value = form.upper if corner is None else form.lower
         if value is None:
-            return Unknown(f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span)
+            return UnknownAmount(
+                f"no closed form or bound of the recursion of `{algorithm.name}` was found", algorithm.span
+            )
         if form.leaf is None:
             return value
         outcomes = (each.indicator if each.taken else ONE - each.indicator for each in form.leaf.decisions)
         return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
 
     @memoised
-    def _form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Form | Unknown:
+    def _form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Form | UnknownAmount:
         function = self.function(algorithm, metric, corner)
-        return function if isinstance(function, Unknown) else closed_form(function)
+        return function if isinstance(function, UnknownAmount) else closed_form(function)
 
     # Results
     def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
@@ -292,7 +300,7 @@ class GridRecursions:
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
         found = [self.function(algorithm, cost.metric, corner) for corner in corners]
         upper, others = found[0], [each for each in found[1:] if isinstance(each, SizeFunction)]
-        if isinstance(upper, Unknown) or not others:
+        if isinstance(upper, UnknownAmount) or not others:
             return cost
         values = ValueTable({each.name: each for each in (upper, *others)})
         more = more.substitute(self._defined(algorithm))
@@ -313,8 +321,8 @@ class GridRecursions:
 
 def _applied(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
     if corner == ():
-        return Known(ZERO, Poly.of_atom(a.Applied(_name(metric, None), arguments)))
-    return exactly(Poly.of_atom(a.Applied(_name(metric, corner), arguments)))
+        return KnownAmount(ZERO, Poly.of_atom(a.Applied(_name(metric, None), arguments)))
+    return exact_amount(Poly.of_atom(a.Applied(_name(metric, corner), arguments)))
 
 
 def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:

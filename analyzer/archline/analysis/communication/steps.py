@@ -11,7 +11,18 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
 from archline.analysis.communication.place import GridAxis, Position
-from archline.ir.amounts import NOTHING, UNIT, Amount, Known, Unknown, exactly, later, map_known, times, up_to
+from archline.ir.amounts import (
+    NOTHING,
+    UNIT,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    exact_amount,
+    map_known,
+    maximum_amount,
+    scale_amount,
+    up_to,
+)
 from archline.ir.scope import NotStaticError, known_value, static_value
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -59,15 +70,24 @@ def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below one of the two where they differ by rounding."""
     facts = place.facts
-    found = _simple(later(one, other, facts), facts)
-    if place.average is not None and isinstance(one, Known) and isinstance(other, Known):
+    found = _simple(maximum_amount(one, other, facts), facts)
+    if place.average is not None and isinstance(one, KnownAmount) and isinstance(other, KnownAmount):
         # The shorter mean that is not 0, where neither is known to be larger.
         short = min((one.lower, other.lower), key=lambda each: (not each, len(each.terms)))
-        return exactly(short) if isinstance(found, Known) and len(found.lower.terms) > len(short.terms) else found
-    if isinstance(one, Unknown) or isinstance(other, Unknown) or isinstance(found, Unknown) or place.ranged:
+        return (
+            exact_amount(short)
+            if isinstance(found, KnownAmount) and len(found.lower.terms) > len(short.terms)
+            else found
+        )
+    if (
+        isinstance(one, UnknownAmount)
+        or isinstance(other, UnknownAmount)
+        or isinstance(found, UnknownAmount)
+        or place.ranged
+    ):
         return found
     if one.lower != other.lower and any(isinstance(each, a.Floor) for each in found.lower.atoms_within()):
-        return Known(min(one.lower, other.lower, key=lambda each: len(each.terms)), found.upper)
+        return KnownAmount(min(one.lower, other.lower, key=lambda each: len(each.terms)), found.upper)
     return found
 
 
@@ -82,10 +102,10 @@ def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
     some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
     found: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side), strict=True):
-        sent = NOTHING if side.buffer is None else times(words, moved)
+        sent = NOTHING if side.buffer is None else scale_amount(words, moved)
         # What holds under the condition is not to decide the condition itself.
-        found[f"{prefix}words"] = times(when, _most(sent, side))
-        found[f"{prefix}messages"] = times(when, _most(times(some, moved), side))
+        found[f"{prefix}words"] = scale_amount(when, _most(sent, side))
+        found[f"{prefix}messages"] = scale_amount(when, _most(scale_amount(some, moved), side))
     return found
 
 
@@ -107,25 +127,25 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     try:
         extents = [static_value(extent, place) for extent in module.shapes[buffer]]
     except NotStaticError as problem:
-        return Unknown(f"the data decides how many words are sent: {problem.reason}", buffer.span)
+        return UnknownAmount(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.facts
     words = rounded_up(facts.simplify(prod(extents, start=ONE)))
     moves = place.moves(words) and place.average is None
-    return between_floors(words, facts, place.fixed) if moves else exactly(words)
+    return between_floors(words, facts, place.fixed) if moves else exact_amount(words)
 
 
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     """The messages of so many words: 1 where there are words to send, ceil(w/K) where K are the most of a message."""
-    if isinstance(words, Unknown):
+    if isinstance(words, UnknownAmount):
         # Whatever the data decides, a step is one message at most.
-        return Known(ZERO, ONE)
+        return KnownAmount(ZERO, ONE)
     if longest is not None:
         return map_known(words, lambda value: _rounded_up(value, longest, place.facts))
     facts = place.facts
     # So many words is a whole number: one, if it is more than none.
     if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
         return UNIT
-    return Known(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+    return KnownAmount(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 
 
 def _rounded_up(words: Poly, longest: Poly, facts: Facts) -> Poly:
@@ -159,18 +179,20 @@ def _moved(side: _Side) -> tuple[Amount, Amount]:
             near = _either(near, differs)
         if each.within is None:
             away = up_to(away)  # type: ignore[assignment]
-    within = times(near, Known(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
+    within = scale_amount(near, KnownAmount(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
     return away, within
 
 
-def _either(one: Known, other: Known) -> Known:
+def _either(one: KnownAmount, other: KnownAmount) -> KnownAmount:
     """1 where either is."""
     if one is NOTHING:
         return other
-    return Known(one.lower + other.lower - one.lower * other.lower, one.upper + other.upper - one.upper * other.upper)
+    return KnownAmount(
+        one.lower + other.lower - one.lower * other.lower, one.upper + other.upper - one.upper * other.upper
+    )
 
 
-def _holds(condition: s.Expr | None, place: Position) -> Known:
+def _holds(condition: s.Expr | None, place: Position) -> KnownAmount:
     """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
     if condition is None:
         return UNIT
@@ -179,19 +201,21 @@ def _holds(condition: s.Expr | None, place: Position) -> Known:
         return UNIT
     found = place.holding(condition)
     if not place.moves(found.upper):
-        return found if not place.moves(found.lower) else Known(ZERO, found.upper)
-    return Known(ZERO, place.somewhere(found.upper, condition.span))
+        return found if not place.moves(found.lower) else KnownAmount(ZERO, found.upper)
+    return KnownAmount(ZERO, place.somewhere(found.upper, condition.span))
 
 
 def _counted(words: Amount, facts: Facts) -> Amount:
     """At least 0: what is a length where a condition holds may be none elsewhere."""
     # So many words is a whole number: none below 0, if it is more than -1.
-    if isinstance(words, Known) and any(is_positive(each + 1, facts) for each in lower_bounds(words.lower, facts)):
+    if isinstance(words, KnownAmount) and any(
+        is_positive(each + 1, facts) for each in lower_bounds(words.lower, facts)
+    ):
         return words
     return map_known(words, facts.positive_part)
 
 
-def _differs(value: s.Expr, axis: GridAxis, place: Position) -> Known:
+def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
     """Whether a partner's coordinate is another than the processor's own."""
     facts = place.facts
     most = _several(axis.extent, facts)
@@ -199,7 +223,7 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> Known:
         case s.Binary(op="%", left=left, right=right):
             partner, around = known_value(left, place), known_value(right, place)
             if partner is None or around is None:
-                return Known(ZERO, most)
+                return KnownAmount(ZERO, most)
             if facts.simplify(around - axis.extent) == ZERO:
                 distance = _settled(facts.simplify(partner - axis.coordinate), place)
                 return _around(distance, axis.extent, facts, place, most)
@@ -207,7 +231,7 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> Known:
             pass
     partner = known_value(value, place)
     if partner is None:
-        return Known(ZERO, most)
+        return KnownAmount(ZERO, most)
     distance = facts.simplify(partner - axis.coordinate)
     if distance == ZERO:
         return NOTHING
@@ -218,8 +242,12 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> Known:
         return UNIT
     settled = _settled(distance, place)
     if place.average is not None:
-        return exactly(_unequal(settled, facts))
-    return Known(ZERO, most) if place.moves(settled) or settled == distance else exactly(_unequal(settled, facts))
+        return exact_amount(_unequal(settled, facts))
+    return (
+        KnownAmount(ZERO, most)
+        if place.moves(settled) or settled == distance
+        else exact_amount(_unequal(settled, facts))
+    )
 
 
 def _settled(value: Poly, place: Position) -> Poly:
@@ -252,7 +280,7 @@ def _several(extent: Poly, facts: Facts) -> Poly:
     return facts.simplify(facts.minimum(ONE, extent - 1))
 
 
-def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> Known:
+def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
     """Whether a distance around the axis is no multiple of its extent."""
     if most == ZERO:
         return NOTHING
@@ -263,7 +291,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
     if rest == ZERO:
         return NOTHING
     if rest == ONE or rest == -ONE:
-        return exactly(most)
+        return exact_amount(most)
     if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
         return UNIT
     # Both ways around, one moves as far as the other.
@@ -271,5 +299,5 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
     if not rest.names <= place.fixed:
         # In a form that can be summed up: each multiple is a step of floor(way/extent).
         moved = 1 - a.floor_div(way, extent) + a.floor_div(way - 1, extent)
-        return Known(ZERO, most) if place.average is None else exactly(moved)
-    return exactly(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))
+        return KnownAmount(ZERO, most) if place.average is None else exact_amount(moved)
+    return exact_amount(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))

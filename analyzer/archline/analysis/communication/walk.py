@@ -35,16 +35,16 @@ from archline.ir.amounts import (
     NOTHING,
     UNIT,
     Amount,
-    Known,
-    Unknown,
+    KnownAmount,
+    UnknownAmount,
     add,
-    either,
-    exactly,
-    tighter,
-    times,
-    weigh,
+    choose_by_indicator,
+    either_amount,
+    exact_amount,
+    scale_amount,
+    tighter_amount,
 )
-from archline.ir.conditions import summable
+from archline.ir.conditions import is_summable
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
@@ -174,7 +174,7 @@ class Spent:
 
     def within(self, other: Spent, facts: Facts) -> Spent:
         """The same by the tighter of two bounds."""
-        return replace(self, amounts={name: tighter(self.of(name), other.of(name), facts) for name in METRICS})
+        return replace(self, amounts={name: tighter_amount(self.of(name), other.of(name), facts) for name in METRICS})
 
 
 def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
@@ -186,7 +186,7 @@ FREE = Spent()
 
 def lost(reason: str, node: s.Node) -> Spent:
     """A stretch whose costs are not known."""
-    return Spent(dict.fromkeys(METRICS, Unknown(reason, node.span)))
+    return Spent(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
 
 
 def _computed(tally: Tally) -> Spent:
@@ -232,7 +232,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
     def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
         """What is sent where no step is: what costs are declared of it, else nothing, whatever else is not known."""
-        return amount if isinstance(amount, Known) or self._declares(statements) else NOTHING
+        return amount if isinstance(amount, KnownAmount) or self._declares(statements) else NOTHING
 
     def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Whether costs are declared in statements, or in what they call."""
@@ -249,7 +249,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         """Statements that send nothing."""
         tally, parts = self._stretches.block(statements, place)
         spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
-        if any(isinstance(each, Known) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
+        if any(isinstance(each, KnownAmount) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
             # No processor does more than it would if it took every branch.
             other, _ = self._stretches.ungoverned.block(statements, place)
             rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
@@ -358,16 +358,20 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         inside = inside.with_value(loop.variable, iterations.value)
         body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, inside))
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
-        ends = [end for each in map(body.of, METRICS) if isinstance(each, Known) for end in (each.lower, each.upper)]
-        long = any(isinstance(each, Unknown) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS))
+        ends = [
+            end for each in map(body.of, METRICS) if isinstance(each, KnownAmount) for end in (each.lower, each.upper)
+        ]
+        long = any(
+            isinstance(each, UnknownAmount) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS)
+        )
         # From below what has no sum is nothing, which all or none of the guards may better.
         unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
-        if not mean and place.counts_guards and (long or unsummed or not all(summable(end, inside) for end in ends)):
+        if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
             other = copy(self)
             other._stretches = self._stretches.ungoverned
             rough = other.loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
-            bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), Known)}
+            bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **bettered})
         return spent
 
@@ -410,13 +414,18 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
         return cost.then(self._one_of(taken, arm, other, place, shown, first))
 
-    def _one_of(self, taken: Known, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node) -> Spent:
+    def _one_of(
+        self, taken: KnownAmount, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node
+    ) -> Spent:
         """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
         declared = arm.declared | other.declared
         facts = place.facts
         if (held := taken.lower) == taken.upper and not place.moves(held):
-            amounts = {name: weigh(held, arm.of(name), other.of(name)) for name in METRICS}
-            first, rest = (lambda amount: weigh(held, amount, NOTHING)), (lambda amount: weigh(held, NOTHING, amount))
+            amounts = {name: choose_by_indicator(held, arm.of(name), other.of(name)) for name in METRICS}
+            first, rest = (
+                (lambda amount: choose_by_indicator(held, amount, NOTHING)),
+                (lambda amount: choose_by_indicator(held, NOTHING, amount)),
+            )
             if shown is None:
                 steps = [*(each.mapped(first) for each in arm.steps), *(each.mapped(rest) for each in other.steps)]
             else:
@@ -426,14 +435,16 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         if place.average is not None:
             return arm.then(other)
         if place.ranged:
-            possible = Known(ZERO, place.somewhere(taken.upper, at.span))
-            elsewhere = Known(ZERO, place.somewhere(1 - taken.lower, at.span))
-            arm = arm.map(lambda amount: times(_up(amount, facts), possible))
-            return arm.then(other.map(lambda amount: times(_up(amount, facts), elsewhere)))
+            possible = KnownAmount(ZERO, place.somewhere(taken.upper, at.span))
+            elsewhere = KnownAmount(ZERO, place.somewhere(1 - taken.lower, at.span))
+            arm = arm.map(lambda amount: scale_amount(_up(amount, facts), possible))
+            return arm.then(other.map(lambda amount: scale_amount(_up(amount, facts), elsewhere)))
 
         def one_of(name: str) -> Amount:
             one, two = arm.of(name), other.of(name)
-            return weigh(taken.upper, weigh(taken.lower, one, either(one, two, facts)), two)
+            return choose_by_indicator(
+                taken.upper, choose_by_indicator(taken.lower, one, either_amount(one, two, facts)), two
+            )
 
         return Spent({name: one_of(name) for name in METRICS}, declared)
 
@@ -453,24 +464,26 @@ def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool)
     bound of 0 is taken while there are others.
     """
     found = iterations.sum(amount)
-    if isinstance(amount, Unknown) or (isinstance(found, Known) and (not mean or found.lower or not amount.lower)):
+    if isinstance(amount, UnknownAmount) or (
+        isinstance(found, KnownAmount) and (not mean or found.lower or not amount.lower)
+    ):
         return found
     facts = iterations.inside
     for bound in upper_bounds(amount.upper, facts) if above else lower_bounds(amount.lower, facts):
-        summed = iterations.sum(exactly(bound))
-        if isinstance(summed, Known) and (not mean or summed.lower):
-            return Known(ZERO, summed.upper) if above else summed
+        summed = iterations.sum(exact_amount(bound))
+        if isinstance(summed, KnownAmount) and (not mean or summed.lower):
+            return KnownAmount(ZERO, summed.upper) if above else summed
     if not above:
-        return found if isinstance(found, Known) else NOTHING
+        return found if isinstance(found, KnownAmount) else NOTHING
     most = iterations.largest(amount)
-    return found if isinstance(most, Unknown) else Known(ZERO, most.upper * iterations.trips)
+    return found if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
 
 
 def _at_least(amount: Amount) -> Amount:
     """From below nothing is known of what is unknown."""
-    return NOTHING if isinstance(amount, Unknown) else exactly(amount.lower)
+    return NOTHING if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
 
 def _up(amount: Amount, facts: Facts) -> Amount:
     """From above, of a branch that maybe no processor takes: what is derived where some does may then be negative."""
-    return Known(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, Known) else amount
+    return KnownAmount(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, KnownAmount) else amount

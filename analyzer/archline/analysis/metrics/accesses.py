@@ -23,9 +23,9 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeated, unknown
 from archline.analysis.regimes import with_regimes
 from archline.expr.text import format_expression
-from archline.ir.amounts import Amount, Known, Unknown, exactly
-from archline.ir.declarations import declared
-from archline.ir.places import shape_of, terms
+from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.declarations import declared_scope
+from archline.ir.places import shape_of, signed_terms
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
@@ -58,7 +58,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     tally, steps = statements.algorithm(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         cost = cost_of(METRIC, amount, frozenset(), algorithm)
         if both and component(module, algorithm):
             cost = replace(cost, ends=statements.recursions.closed(algorithm, METRIC).ends)
@@ -71,7 +71,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
             regimes = tuple(replace(each, lower=ZERO) for each in regimes)
         known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
         return replace(cost, regimes=regimes, ends=known), steps
-    return with_regimes(cost, declared(module, algorithm).facts, module.signatures[algorithm].size_names), steps
+    return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 
 class WordModel(CostModel):
@@ -86,7 +86,7 @@ class WordModel(CostModel):
     def words(self, count: Poly | int) -> Tally:
         """So many accesses."""
         value = Poly.constant(count) if isinstance(count, int) else count
-        return self.tally({METRIC: exactly(value)}) if value else FREE
+        return self.tally({METRIC: exact_amount(value)}) if value else FREE
 
     def elements(self, part: object) -> list[s.Element]:
         """The elements that are named in an expression, or in several, each of which is accessed once."""
@@ -120,7 +120,7 @@ class Accesses(WordModel):
         least = max(0, most - len(self.elements((maybe, right))))
         if least == most:
             return self.words(most)
-        return self.tally({METRIC: Known(Poly.constant(least), Poly.constant(most))})
+        return self.tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
         """The test of a `while` again."""
@@ -448,7 +448,7 @@ def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
     *others, last = element.subscripts
     if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(others)):
         return None
-    parts = terms(last)
+    parts = signed_terms(last)
     moved = [each for each in parts if changing & ({each[0]} if isinstance(each, tuple) else s.names(each))]
     match moved:
         case [(str(name), True)]:

@@ -18,9 +18,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.relax import bound_away
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import Amount, Known, Unknown, map_known
-from archline.ir.conditions import implied
-from archline.ir.max_plus import MaxPlusMap, serial
+from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, map_known
+from archline.ir.conditions import implied_constraints
+from archline.ir.max_plus import MaxPlusMap, serial_map
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -40,7 +40,7 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
     scope = replace(scope, settled=scope.settled | set(names))
     for fact in facts if names else ():
-        for value in implied(fact, replace(scope, reads_offsets=True)):
+        for value in implied_constraints(fact, replace(scope, reads_offsets=True)):
             for name in names:
                 scope = scope.with_facts(_learned(value, name, scope.facts))
     return scope
@@ -73,7 +73,7 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
 
     def of_path(path: MaxPlusMap) -> MaxPlusMap:
         if path.serial:
-            return serial(bounded(path.finish))
+            return serial_map(bounded(path.finish))
         joined = None if path.joined is None else bounded(path.joined)
         return MaxPlusMap(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
 
@@ -81,14 +81,14 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
 
 
 def _without(amount: Amount, name: str, facts: Facts) -> Amount:
-    if isinstance(amount, Unknown) or name not in amount.lower.names | amount.upper.names:
+    if isinstance(amount, UnknownAmount) or name not in amount.lower.names | amount.upper.names:
         return amount
     lower, upper = _bounded(amount.lower, name, facts, False), _bounded(amount.upper, name, facts, True)
     if upper is None:
-        return Unknown(f"it depends on `{name}`, of which no `assume` says enough")
+        return UnknownAmount(f"it depends on `{name}`, of which no `assume` says enough")
     if lower is None or facts.nonnegative(_without_rises(lower, facts)):
-        return Known(lower or ZERO, upper)
-    return Known(facts.positive_part(lower), upper)
+        return KnownAmount(lower or ZERO, upper)
+    return KnownAmount(facts.positive_part(lower), upper)
 
 
 def _without_rises(value: Poly, facts: Facts) -> Poly:
@@ -147,15 +147,15 @@ _Kinds = type[Atom] | UnionType
 def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
     """A callee's amount at the sizes of a call, in what the caller knows."""
     moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
-    if isinstance(moved, Unknown):
-        return Unknown(moved.reason, moved.span or call.span)
+    if isinstance(moved, UnknownAmount):
+        return UnknownAmount(moved.reason, moved.span or call.span)
     # Segments of the caller's arrays stay: the loops around the call sum them.
     return _without_kinds(a.Data, moved, facts, f"a size of `{call.function}` that only the data gives", call)
 
 
 def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
     """At the end of an algorithm: in its sizes only, nothing that names its arrays."""
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         return amount
     settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
     return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "values that only the data gives", algorithm)
@@ -163,14 +163,14 @@ def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amoun
 
 def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
     """Replace atoms of the given kinds by their least or greatest value."""
-    if isinstance(amount, Unknown):
+    if isinstance(amount, UnknownAmount):
         return amount
     lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
     if upper is None:
-        return Unknown(f"it depends on {what}", node.span)
+        return UnknownAmount(f"it depends on {what}", node.span)
     if lower is amount.lower and upper is amount.upper:
         return amount
-    return Known(ZERO if lower is None else facts.positive_part(lower), upper)
+    return KnownAmount(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
 def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:

@@ -14,9 +14,9 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.statements import Outcome, Result, Statements
 from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.expr.tree import substituted
-from archline.ir.amounts import Amount, Known, Unknown
-from archline.ir.conditions import MAYBE, alternatives, knowing, negated
-from archline.ir.declarations import declared
+from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
+from archline.ir.conditions import MAYBE, assuming_facts, disjunctive_form, negate_condition
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import component
@@ -96,14 +96,14 @@ def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[Decisio
     assert branch.condition is not None
     before = replace(way.known, facts=scope.facts)
     for taken in (True, False):
-        condition = branch.condition if taken else negated(branch.condition)
-        known = before.learn(alternatives(condition, scope))
+        condition = branch.condition if taken else negate_condition(branch.condition)
+        known = before.learn(disjunctive_form(condition, scope))
         if known is not None:
             decision = Decision(branch, taken, undecided.indicator, undecided.condition)
             yield DecisionPath((*way.decisions, decision), known)
 
 
-CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | Unknown]
+CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
 """The costs of a call as functions of its sizes, by metric and kind, or why they are not known."""
 
 
@@ -137,14 +137,14 @@ class Bodies(Statements):
 
     def cases(self) -> list[BodyCase]:
         """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
-        return every_case(declared(self.module, self._algorithm).facts, self._follow)
+        return every_case(declared_scope(self.module, self._algorithm).facts, self._follow)
 
     def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
         """The same, where the ways are known: other metrics are decided by the same conditions."""
         return list(map(self._follow, ways))
 
     def _follow(self, way: DecisionPath) -> BodyCase:
-        scope = declared(self.module, self._algorithm).with_facts(way.known.facts)
+        scope = declared_scope(self.module, self._algorithm).with_facts(way.known.facts)
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.block(self._algorithm.body, scope)
@@ -186,7 +186,7 @@ class Bodies(Statements):
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
         costs = applied(arguments)
-        if isinstance(costs, Unknown):
+        if isinstance(costs, UnknownAmount):
             return Tally(gap=costs)
         return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
@@ -295,7 +295,7 @@ class Bodies(Statements):
         other, _, children = self._rest(rest, scope)
         return test.then(other, scope.facts), "test, which does not hold in this case", children
 
-    def _holding(self, condition: s.Expr, scope: Scope) -> Known:
+    def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         found = super()._holding(condition, scope)
         # An integer of the data has a symbol too, once it is settled.
         by_data = not (found.lower.names | found.upper.names).isdisjoint(self._data)
@@ -311,7 +311,7 @@ class Bodies(Statements):
             self._data[label] = None
             facts = scope.facts.with_symbol(label, known.lower, known.upper)
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
-        return knowing(scope, condition)
+        return assuming_facts(scope, condition)
 
     def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
@@ -344,11 +344,11 @@ class Extracted:
     """
 
     algorithm: s.Algorithm
-    systems: Mapping[str, System | Unknown]
+    systems: Mapping[str, System | UnknownAmount]
     cases: tuple[BodyCase, ...] = field(repr=False, default=())
-    gap: Unknown | None = None
+    gap: UnknownAmount | None = None
 
-    def system(self, metric: str) -> System | Unknown | None:
+    def system(self, metric: str) -> System | UnknownAmount | None:
         """The system of a metric or why there is none; None where it is 0."""
         return self.systems.get(metric, self.gap)
 
@@ -395,7 +395,7 @@ class Extraction:
                     if found is None:
                         systems[metric] = self._system(metric, algorithm, bounded, split=True)
         except TooManyCasesError:
-            reason = Unknown(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
+            reason = UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
             return Extracted(algorithm, {}, gap=reason)
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
         return Extracted(algorithm, {metric: found for metric, found in systems.items() if found}, cases, gap)
@@ -421,19 +421,22 @@ class Extraction:
             return partial(
                 _applied,
                 target,
-                {name: each if isinstance(each, Unknown) else each.exact for name, each in extracted.systems.items()},
+                {
+                    name: each if isinstance(each, UnknownAmount) else each.exact
+                    for name, each in extracted.systems.items()
+                },
             )
 
         return Bodies(self._outer, algorithm, applied)
 
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
-    ) -> System | Unknown | None:
+    ) -> System | UnknownAmount | None:
         """The system of a metric; None where an exact one is asked for and the data decides."""
         amounts = [case.tally.amount(metric) for case in cases]
-        known = [each for each in amounts if not isinstance(each, Unknown)]
+        known = [each for each in amounts if not isinstance(each, UnknownAmount)]
         if len(known) < len(amounts):
-            return next(each for each in amounts if isinstance(each, Unknown))
+            return next(each for each in amounts if isinstance(each, UnknownAmount))
         if not split and not all(
             amount.exact and amount.lower.names.isdisjoint(case.data) for case, amount in zip(cases, known, strict=True)
         ):
@@ -459,7 +462,7 @@ class Extraction:
     @memoised
     def _declared(self, algorithm: s.Algorithm) -> Facts:
         """What the declaration says of sizes: one for all metrics, which then share what is found by it."""
-        return declared(self._outer.module, algorithm).facts
+        return declared_scope(self._outer.module, algorithm).facts
 
     def systems(self, metric: str) -> dict[str, SizeFunction]:
         """All functions of a metric that were extracted so far, by name."""
@@ -472,14 +475,14 @@ class Extraction:
 
 
 def _applied(
-    target: s.Algorithm, exact: Mapping[str, bool | Unknown], arguments: tuple[Poly, ...]
+    target: s.Algorithm, exact: Mapping[str, bool | UnknownAmount], arguments: tuple[Poly, ...]
 ) -> Mapping[str, Amount]:
     """The costs of a call as functions of its sizes: one for each metric that is `exact`, else a least and a most."""
 
-    def cost(metric: str, known: bool | Unknown) -> Amount:
-        if isinstance(known, Unknown):
+    def cost(metric: str, known: bool | UnknownAmount) -> Amount:
+        if isinstance(known, UnknownAmount):
             return known
         low, high = (a.Applied(_name(metric, target, known, upper), arguments) for upper in (False, True))
-        return Known(Poly.of_atom(low), Poly.of_atom(high))
+        return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
     return {metric: cost(metric, known) for metric, known in exact.items()}

@@ -12,9 +12,9 @@ from typing import Protocol
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unknown
-from archline.ir.amounts import UNIT, Amount, exactly
-from archline.ir.conditions import holding
-from archline.ir.max_plus import SYNC, serial
+from archline.ir.amounts import UNIT, Amount, exact_amount
+from archline.ir.conditions import indicator_bounds
+from archline.ir.max_plus import SYNC, serial_map
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.metrics import (
@@ -66,13 +66,15 @@ class CostModel:
         """Amounts by name, of a stretch that neither spawns nor syncs."""
         if not amounts:
             return FREE
-        paths = {name: serial(each) for name, each in amounts.items() if name in self._paths}
+        paths = {name: serial_map(each) for name, each in amounts.items() if name in self._paths}
         return Tally({name: each for name, each in amounts.items() if name not in paths}, paths, None, declared)
 
     @memoised
     def event(self, event: Event, times: int = 1) -> Tally:
         """What an event costs that happens a number of times, one after the other."""
-        return self.tally(dict.fromkeys(self._counting(event), UNIT if times == 1 else exactly(Poly.constant(times))))
+        return self.tally(
+            dict.fromkeys(self._counting(event), UNIT if times == 1 else exact_amount(Poly.constant(times)))
+        )
 
     def fork(self, depth: Amount) -> Tally:
         """What starting the iterations of a parallel loop adds to paths."""
@@ -226,7 +228,7 @@ def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally
     second = evaluation(expr.right, scope, costs)
     if second is FREE:
         return first
-    needed = holding(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
+    needed = indicator_bounds(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
     return first.then(chosen(needed, second, FREE, scope.facts), scope.facts)
 
 
@@ -238,7 +240,7 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
         if not added:
             continue
         try:
-            amount = exactly(static_value(expr, scope))
+            amount = exact_amount(static_value(expr, scope))
         except NotStaticError as problem:
             return unknown(f"declared cost: {problem.reason}", expr.span)
         if all(each < 0 for each in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):

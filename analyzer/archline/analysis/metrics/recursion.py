@@ -18,8 +18,8 @@ from archline.analysis.metrics.solution import MetricSolution, by_regimes, known
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, exactly
-from archline.ir.declarations import declaration, declared
+from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.declarations import declared_scope, index_declaration
 from archline.language import syntax as s
 from archline.language.call_graph import reached
 from archline.records import memoised, replace
@@ -27,12 +27,19 @@ from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
-from archline.recurrences.exact.base_cases import clamped, ends, holds_at_leaves, inside, uncapped, without_maxima
+from archline.recurrences.exact.base_cases import (
+    always_terminates,
+    clamp_lower_bound,
+    holds_at_leaves,
+    transform_inside_clamp,
+    uncapped,
+    without_maxima,
+)
 from archline.recurrences.exact.constraints import InductionProof, ProvedBound
-from archline.recurrences.exact.explain import explained
-from archline.recurrences.exact.indexed import Reduced, by_distance
+from archline.recurrences.exact.explain import explain_recurrence
+from archline.recurrences.exact.indexed import LengthRecurrence, by_distance
 from archline.recurrences.exact.leaves import without_pieces
-from archline.recurrences.exact.search import Given, bound, exact_form, layered
+from archline.recurrences.exact.search import SearchInputs, bound_by_components, exact_form, search_bound
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.model import (
     BoundSide,
@@ -82,7 +89,7 @@ class RecursionSolver:
         return replace(self._outer.model.tally(plain, known.declared), gap=known.gap)
 
     def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
-        if isinstance(amount, Unknown) or not self.closed(algorithm, metric).regimes:
+        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).regimes:
             return amount
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
@@ -93,27 +100,27 @@ class RecursionSolver:
         if low != high:
             # Sums over a loop of sizes cut off at numbers are long, and little is proved of them.
             low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
-        facts = declared(self._outer.module, algorithm).facts
-        return Known(facts.restore(low), facts.restore(high))
+        facts = declared_scope(self._outer.module, algorithm).facts
+        return KnownAmount(facts.restore(low), facts.restore(high))
 
     @memoised
-    def _unproved(self, algorithm: s.Algorithm) -> Unknown | None:
+    def _unproved(self, algorithm: s.Algorithm) -> UnknownAmount | None:
         """That the recursion may not end: runs that do not have no cost, and bounds by induction say nothing."""
         # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
         extracted = self.extracted(algorithm)
         functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
         function = next(filter(None, functions), None)
-        promised = declaration(algorithm, declared(self._outer.module, algorithm)).facts
+        promised = index_declaration(algorithm, declared_scope(self._outer.module, algorithm)).facts
         missing = "" if function is None else self._missing(function, promised)
         reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
-        return Unknown(blamed(reason + missing), algorithm.span) if missing else None
+        return UnknownAmount(blamed(reason + missing), algorithm.span) if missing else None
 
     def _missing(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
         """What would show that a recursion ends; empty where that is shown."""
-        if ends(function, promised):
+        if always_terminates(function, promised):
             return ""
         for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
-            if ends(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
+            if always_terminates(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
                 return f"`where {low} <= {high}` in its header would show it"
         return "`decreases` in its header says what does"
 
@@ -146,11 +153,11 @@ class RecursionSolver:
         exact = [
             known.amount.upper
             for known in kinds
-            if isinstance(known.amount, Known) and known.amount.exact and not known.regimes
+            if isinstance(known.amount, KnownAmount) and known.amount.exact and not known.regimes
         ]
         if len(exact) < len(kinds):
             return None
-        return MetricSolution(exactly(sum(exact, ZERO)))
+        return MetricSolution(exact_amount(sum(exact, ZERO)))
 
     def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
         """What the recurrences of a metric themselves say."""
@@ -162,7 +169,7 @@ class RecursionSolver:
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls do not compare with its own"
                 self._alike[same] = MetricSolution(
-                    Unknown(f"`{algorithm.name}` is recursive: {reason}", algorithm.span)
+                    UnknownAmount(f"`{algorithm.name}` is recursive: {reason}", algorithm.span)
                 )
         return self._alike[same]
 
@@ -176,9 +183,9 @@ class RecursionSolver:
         proofs = self._searched(algorithm, metric, system).proofs
         least, most = self._by_distance(lower), self._by_distance(upper)
         if least.indices is None or most.indices is None:
-            return explained(system, lower, upper, proofs, more)
+            return explain_recurrence(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
-        return replace(explained(system, least.function, most.function, proofs, more), meanings=meanings)
+        return replace(explain_recurrence(system, least.function, most.function, proofs, more), meanings=meanings)
 
     def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
         """What a metric satisfies, for other ways to its growth; None where no recurrence is proved to end."""
@@ -188,7 +195,7 @@ class RecursionSolver:
             return None
         least, most = self._by_distance(lower), self._by_distance(upper)
         if least.indices is None or most.indices is None:
-            least, most = Reduced(lower), Reduced(upper)
+            least, most = LengthRecurrence(lower), LengthRecurrence(upper)
 
         def foreign(above: bool) -> Foreign:
             return self._foreign(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
@@ -201,7 +208,7 @@ class RecursionSolver:
         if key not in self._everywhere:
             function = self._inside.get(key, function)
             closed = self.closed(function.algorithm, metric)
-            if isinstance(closed.amount, Unknown):
+            if isinstance(closed.amount, UnknownAmount):
                 self._everywhere[key] = None
             elif not closed.regimes:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
@@ -215,7 +222,7 @@ class RecursionSolver:
         reduced = self._by_distance(function)
         with budget(MAX_EFFORT, own=True):
             given = replace(self._given(metric, reduced.function), capped=capped)
-            found = bound(reduced.function, upper, given, everywhere=True)
+            found = search_bound(reduced.function, upper, given, everywhere=True)
         return None if found is None else reduced.restored(found.value)
 
     def _uncapped(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
@@ -230,7 +237,7 @@ class RecursionSolver:
         return self._without_caps[function.name] or plain
 
     @memoised
-    def _by_distance(self, function: SizeFunction) -> Reduced:
+    def _by_distance(self, function: SizeFunction) -> LengthRecurrence:
         return by_distance(function)
 
     def _at_call(
@@ -245,7 +252,7 @@ class RecursionSolver:
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
             given = sizes_of_call(function, arguments)
             if side is not BoundSide.EXACT:
-                found = inside(found, partial(without_pieces, upper=side is BoundSide.UPPER))
+                found = transform_inside_clamp(found, partial(without_pieces, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
                 # Of powers of two, that is the number of halvings itself.
                 found = found if side is BoundSide.UPPER else without_halvings(found, function.facts)
@@ -262,20 +269,20 @@ class RecursionSolver:
 
     def _is_exact(self, function: SizeFunction, metric: str) -> bool:
         amount = self.closed(function.algorithm, metric).amount
-        return self._exact.get(function.name) is not None or (isinstance(amount, Known) and amount.exact)
+        return self._exact.get(function.name) is not None or (isinstance(amount, KnownAmount) and amount.exact)
 
-    def _given(self, metric: str, function: SizeFunction) -> Given:
+    def _given(self, metric: str, function: SizeFunction) -> SearchInputs:
         """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
         functions = self._extraction.systems(metric)
         foreign = {side: self._foreign(metric, function, side) for side in BoundSide}
         # All metrics are looked at in the same points, and their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, PointTable())
         if not _settled(function, functions):
-            return Given(foreign, None, places=places)
+            return SearchInputs(foreign, None, places=places)
         if function is functions[function.name]:
-            return Given(foreign, self._values_of(metric), places=places)
+            return SearchInputs(foreign, self._values_of(metric), places=places)
         narrow = self._narrow.setdefault(function, ValueTable({**functions, function.name: function}))
-        return Given(foreign, narrow, places=places)
+        return SearchInputs(foreign, narrow, places=places)
 
     def _foreign(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
         """What is known of the calls of other algorithms."""
@@ -296,7 +303,7 @@ class RecursionSolver:
             return None
         if function.name not in self._exact:
             self._exact[function.name] = None if given.values is None else exact_form(function, given)
-        return self._exact[function.name] or bound(function, upper, given)
+        return self._exact[function.name] or search_bound(function, upper, given)
 
     def _solved(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extracted(algorithm)
@@ -308,11 +315,11 @@ class RecursionSolver:
             by_indices = self._by_indices(metric, upper)
             if by_indices is not None:
                 return by_indices
-            least, most = Reduced(lower), Reduced(upper)
+            least, most = LengthRecurrence(lower), LengthRecurrence(upper)
         return self._bounded(metric, least, most, (lower, upper))
 
     def _bounded(
-        self, metric: str, least: Reduced, most: Reduced, whole: tuple[SizeFunction, SizeFunction]
+        self, metric: str, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution:
         """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
@@ -321,7 +328,7 @@ class RecursionSolver:
             value = least.restored(low.value)
             return replace(by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
         by_levels = self._by_levels(least, most, whole)
-        if by_levels is not None and isinstance(by_levels.amount, Known) and by_levels.amount.exact:
+        if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
         high = self._side(upper, metric, True)
         by_layers = self._by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
@@ -330,9 +337,9 @@ class RecursionSolver:
         top = self._most(algorithm, metric) if high is None else high.value
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
-            return by_levels or MetricSolution(Unknown(blamed(reason), algorithm.span))
+            return by_levels or MetricSolution(UnknownAmount(blamed(reason), algorithm.span))
         recursive = [each for each in lower.equations if each.recursive]
-        bottom = ZERO if low is None else clamped(recursive, low.value)
+        bottom = ZERO if low is None else clamp_lower_bound(recursive, low.value)
         proofs = (
             InductionProof(">=", bottom, reason="a count is never negative")
             if low is None
@@ -344,7 +351,7 @@ class RecursionSolver:
         return replace(by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
     def _by_levels(
-        self, least: Reduced, most: Reduced, whole: tuple[SizeFunction, SizeFunction]
+        self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
         """Closed forms of recursions whose calls multiply all sizes by constants."""
         below, above = closed_form(least.function), closed_form(most.function)
@@ -366,7 +373,7 @@ class RecursionSolver:
         given = self._given(metric, most)
         if given.values is None or all(each is not None and each.steady for each in known):
             return None
-        found = layered(least, most, known, given)
+        found = bound_by_components(least, most, known, given)
         if found is None:
             return None
         self._inside[least.name, False], self._inside[most.name, True] = found.least, found.most
@@ -382,8 +389,10 @@ class RecursionSolver:
         """The closed form of a recursion that moves indices about."""
         if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
             return None
-        scope = declared(self._outer.module, function.algorithm)
-        found = indexed.closed(function, declaration(function.algorithm, scope), self._given(metric, function).values)
+        scope = declared_scope(self._outer.module, function.algorithm)
+        found = indexed.index_bounds(
+            function, index_declaration(function.algorithm, scope), self._given(metric, function).values
+        )
         if found is None:
             return None
         low, high = found
@@ -402,7 +411,7 @@ class RecursionSolver:
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
         more = self.closed(algorithm, limit)
-        if isinstance(more.amount, Unknown):
+        if isinstance(more.amount, UnknownAmount):
             return None
         return more.regimes[-1].upper if more.regimes else more.amount.upper
 

@@ -8,7 +8,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
 from archline.analysis.cost import Ends, Regime
-from archline.ir.amounts import Amount, Known, map_known
+from archline.ir.amounts import Amount, KnownAmount, map_known
 from archline.records import field, record, replace
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, among
@@ -45,7 +45,7 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
     skipped = [each.decisions for each in recursive]
     regimes = [Regime(among(a.decisions, skipped), (a.facts,), a.value, b.value) for a, b in ends]
     regimes.append(Regime((), tuple(each.facts for each in recursive), lower, upper))
-    known = map_known(Known(low, high), partial(reduced_in_sizes, facts=facts))
+    known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
     return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
 
 
@@ -56,10 +56,10 @@ def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
 
 
-def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> Known:
+def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
     """Both bounds, in the sizes as the program names them."""
     low = facts.restore(lower)
-    return Known(low, low if upper == lower else facts.restore(upper))
+    return KnownAmount(low, low if upper == lower else facts.restore(upper))
 
 
 def _restored(regime: Regime, facts: Facts) -> Regime:

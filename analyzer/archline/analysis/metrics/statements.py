@@ -18,16 +18,16 @@ from archline.analysis.metrics.operations import STANDARD, CostModel, declared_a
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen, repeated, unknown
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, map_known, times, up_to
-from archline.ir.conditions import behind, holding, knowing, negated, summable
-from archline.ir.declarations import declared
+from archline.ir.amounts import NOTHING, Amount, KnownAmount, map_known, scale_amount, up_to
+from archline.ir.conditions import assuming_facts, indicator_bounds, is_summable, negate_condition, scope_after
+from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
     IterationRange,
-    anywhere,
+    bound_over_loop,
     data_range,
-    extent,
     extent_range,
+    extent_value,
     fork_depth,
     fork_depth_by_data,
     int_range,
@@ -52,7 +52,7 @@ MAX_TERMS, MAX_PASSED = 8, 4
 """The terms of the cost of a loop above which it is tried inside others of its nest, and how many it may pass."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
-    summable,
+    is_summable,
     lambda taken, scope: False,
 )
 """Which comparisons, by their indicators, are counted where they hold: what has no closed form so is by the next."""
@@ -115,7 +115,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _derive(self, algorithm: s.Algorithm) -> Result:
         try:
-            scope = declared(self.module, algorithm)
+            scope = declared_scope(self.module, algorithm)
             tally, steps = self.block(algorithm.body, scope)
         except OutOfBudgetError:
             raise
@@ -153,7 +153,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             try:
                 if expr is None:
                     raise NotStaticError("it depends on the data", call)
-                sizes[name] = extent(expr, scope)
+                sizes[name] = extent_value(expr, scope)
             except NotStaticError:
                 least = ZERO if name in signature.at_least else None
                 known = None if expr is None else int_range(expr, scope)
@@ -194,7 +194,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
         """What is known behind a statement, which others of its block follow."""
-        return behind(statement, scope)
+        return scope_after(statement, scope)
 
     def let(self, let: s.Let, scope: Scope) -> Outcome:
         return evaluation(let.value, scope, self), "let", ()
@@ -234,7 +234,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         arguments = evaluations(call.arguments, scope, self)
         before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)
-        forked = {name: max_plus.spawned(before.get(name, NOTHING), each.finish) for name, each in body.paths.items()}
+        forked = {
+            name: max_plus.spawned_map(before.get(name, NOTHING), each.finish) for name, each in body.paths.items()
+        }
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
@@ -302,7 +304,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         test = self._iteration(loop, inner)
         each = test.then(body, inner.facts)
         if loop.parallel:
-            side_by_side = each.map(iterations.sum, lambda path: max_plus.serial(iterations.largest(path.finish)))
+            side_by_side = each.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def summed(tally: Tally) -> Tally:
@@ -380,16 +382,18 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body, children = self.block(loop.body, scope)
 
         def free(amount: Amount) -> Amount:
-            return anywhere(amount, loop, scope.facts)
+            return bound_over_loop(amount, loop, scope.facts)
 
         def free_path(path: MaxPlusMap) -> MaxPlusMap:
             finish = free(path.finish)
-            return max_plus.serial(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
+            return (
+                max_plus.serial_map(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
+            )
 
         each = self._iteration(loop, scope).then(body, scope.facts).map(free, free_path)
         if loop.parallel:
             side_by_side = each.map(
-                lambda amount: times(amount, trips), lambda path: max_plus.serial(up_to(path.finish))
+                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(up_to(path.finish))
             )
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
         return repeated(each, trips), children
@@ -401,7 +405,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
             return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
-        trips = Known(ZERO, scope.facts.positive_part(limit))
+        trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
         each = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
             test.then(repeated(each, trips), scope.facts),
@@ -422,16 +426,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
             self._guards.append(first)
         inside, outside = self._chosen_by_data(first.condition, scope), scope
         if taken.exact:
-            inside = knowing(scope, first.condition)
-            outside = knowing(scope, negated(first.condition))
+            inside = assuming_facts(scope, first.condition)
+            outside = assuming_facts(scope, negate_condition(first.condition))
         body, children = self.block(first.body, inside) if taken.upper else (FREE, ())
         other, _, more = self._rest(rest, outside) if taken.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if taken.exact else "test + one of the branches"
         return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
 
-    def _holding(self, condition: s.Expr, scope: Scope) -> Known:
+    def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """1 where a condition holds and 0 elsewhere, from 0 to 1 where the data decides, or parts are not counted."""
-        return holding(condition, scope, lambda taken: self._counts[0](taken, scope))
+        return indicator_bounds(condition, scope, lambda taken: self._counts[0](taken, scope))
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
         """What is known in a branch that the data picks by a condition."""

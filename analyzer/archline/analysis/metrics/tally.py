@@ -9,7 +9,19 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, Known, Unknown, add, either, exactly, map_known, tighter, times, weigh
+from archline.ir.amounts import (
+    NOTHING,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    add,
+    choose_by_indicator,
+    either_amount,
+    exact_amount,
+    map_known,
+    scale_amount,
+    tighter_amount,
+)
 from archline.ir.max_plus import IDLE, MaxPlusMap
 from archline.records import field, record, replace
 
@@ -26,14 +38,14 @@ class Tally:
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
     paths: Mapping[str, MaxPlusMap] = field(default_factory=dict)
-    gap: Unknown | None = None
+    gap: UnknownAmount | None = None
     declared: frozenset[str] = frozenset()
 
     def amount(self, name: str) -> Amount:
         """A metric; of a path the time at which everything, pending calls too, has ended."""
         path = self.paths.get(name)
         found = self.sums.get(name, NOTHING) if path is None else path.finish
-        return found if self.gap is None or isinstance(found, Unknown) else self.gap
+        return found if self.gap is None or isinstance(found, UnknownAmount) else self.gap
 
     def whole(self, name: str) -> Amount:
         """A metric of all kinds: the sum of the kinds where that is exact, which it is more often."""
@@ -44,7 +56,11 @@ class Tally:
         found = self.amount(name)
         if not kinds or self.gap is not None:
             return found
-        return together if isinstance(together, Unknown) or together.exact or isinstance(found, Unknown) else found
+        return (
+            together
+            if isinstance(together, UnknownAmount) or together.exact or isinstance(found, UnknownAmount)
+            else found
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -57,7 +73,7 @@ class Tally:
             return self
         if self is FREE:
             return other
-        return self._with(other, add, lambda first, second: max_plus.then(first, second, facts))
+        return self._with(other, add, lambda first, second: max_plus.compose(first, second, facts))
 
     def _with(
         self,
@@ -82,24 +98,24 @@ class Tally:
 
     def ended(self, function: Callable[[Amount], Amount]) -> Tally:
         """Apply a function to every amount, those of paths when everything has ended."""
-        return self.map(function, lambda path: max_plus.serial(function(path.finish)))
+        return self.map(function, lambda path: max_plus.serial_map(function(path.finish)))
 
     @property
     def known(self) -> bool:
         """Whether all can be derived."""
-        return self.gap is None and not any(isinstance(self.amount(name), Unknown) for name in self.names)
+        return self.gap is None and not any(isinstance(self.amount(name), UnknownAmount) for name in self.names)
 
     @property
     def exact(self) -> bool:
         """Whether all is known, and exactly."""
         found = map(self.amount, self.names)
-        return self.gap is None and all(isinstance(each, Known) and each.exact for each in found)
+        return self.gap is None and all(isinstance(each, KnownAmount) and each.exact for each in found)
 
     @property
     def length(self) -> int:
         """The terms of the longest upper bound; 0 of what is not known."""
         found = map(self.amount, self.names)
-        return max((len(each.upper.terms) for each in found if isinstance(each, Known)), default=0)
+        return max((len(each.upper.terms) for each in found if isinstance(each, KnownAmount)), default=0)
 
     def within(self, other: Tally, facts: Facts) -> Tally:
         """The same stretch by the tighter of two bounds; those of `other` where it is not known which is tighter."""
@@ -109,10 +125,10 @@ class Tally:
 
         def path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
             if one.serial and rough.serial:
-                return max_plus.serial(tighter(one.finish, rough.finish, facts))
-            return rough if isinstance(one.finish, Unknown) else one
+                return max_plus.serial_map(tighter_amount(one.finish, rough.finish, facts))
+            return rough if isinstance(one.finish, UnknownAmount) else one
 
-        return self._with(other, lambda one, rough: tighter(one, rough, facts), path)
+        return self._with(other, lambda one, rough: tighter_amount(one, rough, facts), path)
 
 
 FREE = Tally()
@@ -125,18 +141,18 @@ def _each(left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: C
 
 def unknown(reason: str, span: Span | None) -> Tally:
     """A cost that cannot be derived."""
-    return Tally(gap=Unknown(reason, span))
+    return Tally(gap=UnknownAmount(reason, span))
 
 
-def chosen(taken: Known, first: Tally, second: Tally, facts: Facts) -> Tally:
+def chosen(taken: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
     """`first` where the indicator is 1, `second` where it is 0, one of the two where it is between."""
     if not taken.exact:
-        maybe = chosen(exactly(taken.lower), first, one_of(first, second, facts), facts)
-        return chosen(exactly(taken.upper), maybe, second, facts)
+        maybe = chosen(exact_amount(taken.lower), first, one_of(first, second, facts), facts)
+        return chosen(exact_amount(taken.upper), maybe, second, facts)
     return first._with(
         second,
-        lambda one, other: weigh(taken.lower, one, other),
-        lambda one, other: max_plus.choose(taken.lower, one, other, facts),
+        lambda one, other: choose_by_indicator(taken.lower, one, other),
+        lambda one, other: max_plus.choose_map(taken.lower, one, other, facts),
     )
 
 
@@ -144,14 +160,14 @@ def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
     """One of the two; the data decides which."""
     return first._with(
         second,
-        lambda one, other: either(one, other, facts),
+        lambda one, other: either_amount(one, other, facts),
         lambda one, other: max_plus.either_path(one, other, facts),
     )
 
 
 def repeated(body: Tally, count: Amount) -> Tally:
     """A serial body a number of times."""
-    return body.map(lambda amount: times(amount, count), lambda path: max_plus.repeated(path, count))
+    return body.map(lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count))
 
 
 @record

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archline.algebra.evaluate.boxes import Boxes, OverBoxes
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.costs import rules
-from archline.costs.sizes import Given, check_known, unplaced, wrong_value
+from archline.costs.sizes import Given, check_known, from_python, wrong_value
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
 from archline.energy.answers import applied, numeric
@@ -392,7 +392,7 @@ class OptimisationTask:
                 check_amounts(amounts)
                 estimate = ModelOnMachine(self.model, machine, amounts.keys()).estimate(amounts)
             else:
-                result = numeric(self.chosen, machine, self.model, unplaced(at), self.settings, self.held)
+                result = numeric(self.chosen, machine, self.model, from_python(at), self.settings, self.held)
                 assert result.estimate is not None
                 estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:

@@ -17,12 +17,12 @@ from archline.recurrences.asymptotic.evaluate import default_base
 from archline.recurrences.asymptotic.problem import RealDefinition
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
-    leading,
-    multiplied,
+    collect_terms,
+    compare_growth,
+    leading_terms,
+    multiply_terms,
     nonnegative_from,
-    order,
     power,
-    summed,
 )
 
 Terms = tuple[GrowthTerm, ...]
@@ -42,9 +42,9 @@ class TermReader:
             rational = coefficient.is_rational
             terms: Terms = (GrowthTerm(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
             for factor, exponent in product.powers.items():
-                terms = multiplied(terms, self._raised(factor.expr, exponent))
+                terms = multiply_terms(terms, self._raised(factor.expr, exponent))
             found += terms
-        return summed(found)
+        return collect_terms(found)
 
     def _raised(self, base: s.Expr, exponent: Constant) -> Terms:
         """A power of what is no product of powers itself."""
@@ -76,11 +76,11 @@ class TermReader:
         if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED:
             found: Terms = (GrowthTerm(fmpq(1)),)
             for _ in range(int(exponent.p)):
-                found = multiplied(found, terms)
+                found = multiply_terms(found, terms)
             return found
         if exponent < 0:
             _no_difference(terms)
-        return _alike(tuple(each.to_the(exponent) for each in _lead(terms)))
+        return _representative_terms(tuple(term.to_the(exponent) for term in _leading_terms(terms)))
 
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
         given = [self.read(each) for each in arguments]
@@ -88,14 +88,14 @@ class TermReader:
             case "log2", [terms]:
                 return self._log(terms)
             case "log", [terms]:
-                return _alike(self._log(terms))
+                return _representative_terms(self._log(terms))
             case "min", _:
                 return self._least(given)
             case "max", _:
-                return _alike(tuple(term for terms in given for term in _lead(terms)))
+                return _representative_terms(tuple(term for terms in given for term in _leading_terms(terms)))
             case "ceil", [terms]:
                 # At least 1 where its argument is positive.
-                return _alike(leading((*_lead(terms), GrowthTerm(fmpq(1)))))
+                return _representative_terms(leading_terms((*_leading_terms(terms), GrowthTerm(fmpq(1)))))
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
@@ -105,7 +105,7 @@ class TermReader:
         Exact for that of the size, or of its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
         """
         _no_difference(terms)
-        term, *others = _lead(terms)
+        term, *others = _leading_terms(terms)
         if others or (term.symbols and term.varies):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
@@ -128,13 +128,13 @@ class TermReader:
     def _least(self, alternatives: list[Terms]) -> Terms:
         found: GrowthTerm | None = None
         for terms in alternatives:
-            term, *others = _lead(terms)
+            term, *others = _leading_terms(terms)
             if others or term.symbols:
                 raise OutOfReachError("a minimum with symbols")
-            if found is None or order(term, found) < 0:
+            if found is None or compare_growth(term, found) < 0:
                 found = term
         assert found is not None
-        return _alike((found,))
+        return _representative_terms((found,))
 
 
 def _no_difference(terms: Terms) -> None:
@@ -143,9 +143,9 @@ def _no_difference(terms: Terms) -> None:
         raise OutOfReachError("a function of a difference")
 
 
-def _lead(terms: Terms) -> Terms:
+def _leading_terms(terms: Terms) -> Terms:
     """What a sum grows as. Raises OutOfReachError where a minus sign leaves that open."""
-    lead = leading(terms)
+    lead = leading_terms(terms)
     if any(term.coefficient < 0 for term in terms):
         kinds = {each.kind for each in lead}
         if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind in kinds) or lead[0].symbols:
@@ -156,9 +156,9 @@ def _lead(terms: Terms) -> Terms:
     return tuple(known[each.kind] for each in lead)
 
 
-def _alike(terms: Terms) -> Terms:
+def _representative_terms(terms: Terms) -> Terms:
     """The terms as a stand-in for something that grows alike."""
-    return tuple(replace(each, exact=False) for each in leading(terms))
+    return tuple(replace(term, exact=False) for term in leading_terms(terms))
 
 
 MAX_BRANCHES = 32
@@ -284,7 +284,7 @@ def branches_of(definition: RealDefinition, functions: frozenset[str]) -> Branch
             for weight, call in found.calls
             for term in ((GrowthTerm(fmpq(1)),) if weight is None else read(weight))
         )
-        return CallSum(gathered_calls(calls), summed(term for each in found.amounts for term in read(each)))
+        return CallSum(gathered_calls(calls), collect_terms(term for each in found.amounts for term in read(each)))
 
     return tuple(map(total, alternatives_of(case.value, functions, amounts=True)))
 
@@ -329,7 +329,7 @@ def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     return tuple(
         WeightedCall(function, weight, argument)
         for (function, argument), weights in groups.items()
-        for weight in summed(weights)
+        for weight in collect_terms(weights)
     )
 
 
@@ -349,7 +349,7 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
 
 
 @record
-class Bases:
+class InitialValues:
     """Values up to thresholds, the least threshold first. `growing` is what they add: nothing where one may be 0."""
 
     values: tuple[tuple[fmpq, tuple[GrowthTerm, ...]], ...]
@@ -361,7 +361,7 @@ class Bases:
         return self.values[-1][0]
 
 
-def bases_of(definition: RealDefinition, functions: frozenset[str]) -> Bases:
+def bases_of(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
     """The bases of a function of one size. Raises OutOfReachError where one is negative or no number."""
     size = definition.parameters[0]
     values = [(base_number(each.arguments[0]), TermReader(size).read(each.value)) for each in definition.bases]
@@ -372,11 +372,11 @@ def bases_of(definition: RealDefinition, functions: frozenset[str]) -> Bases:
         if any(term.coefficient < 0 for term in terms):
             raise OutOfReachError("a base value with a minus sign")
     if len(values) == 1:
-        return Bases(tuple(values), values[0][1])
+        return InitialValues(tuple(values), values[0][1])
     if any(term.symbols for _, terms in values for term in terms):
         raise OutOfReachError("several base values with symbols")
     positive = all(terms for _, terms in values)
-    return Bases(tuple(values), (GrowthTerm(fmpq(1)),) if positive else ())
+    return InitialValues(tuple(values), (GrowthTerm(fmpq(1)),) if positive else ())
 
 
 System = Mapping[str, Branches]
@@ -400,10 +400,10 @@ def written_out(system: System, group: frozenset[str], target: str) -> dict[str,
         if name is None:
             return left
         body = left.pop(name)
-        left = {each: _with(branches, name, body) for each, branches in left.items()}
+        left = {each: _inline_calls(branches, name, body) for each, branches in left.items()}
 
 
-def _with(branches: Branches, name: str, body: Branches) -> Branches:
+def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
     """The branches with every call of `name` replaced by its body."""
     found: list[CallSum] = []
     for branch in branches:
@@ -421,17 +421,18 @@ def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
         WeightedCall(
             each.function,
             call.weight.times(_weight_at(each.weight, call.argument)),
-            composed(call.argument, each.argument),
+            compose_arguments(call.argument, each.argument),
         )
         for each in body.calls
     )
     terms = at_argument(body.terms, call.argument)
     return CallSum(
-        gathered_calls(branch.calls + calls), summed((*branch.terms, *(call.weight.times(term) for term in terms)))
+        gathered_calls(branch.calls + calls),
+        collect_terms((*branch.terms, *(call.weight.times(term) for term in terms))),
     )
 
 
-def composed(outer: Argument, inner: Argument) -> Argument:
+def compose_arguments(outer: Argument, inner: Argument) -> Argument:
     """The size inner(outer(n)): the size of a call made at the size `outer`."""
     if outer.is_same or inner.is_same:
         return inner if outer.is_same else outer
@@ -452,7 +453,7 @@ def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
 
 def at_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
     """The terms at another size: exactly where that is simple, else in growth, which takes that none has a minus."""
-    return summed(_at(term, argument) for term in terms)
+    return collect_terms(_at(term, argument) for term in terms)
 
 
 def _at(term: GrowthTerm, argument: Argument) -> GrowthTerm:

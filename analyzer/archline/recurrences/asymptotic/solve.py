@@ -23,8 +23,8 @@ from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
-    Bases,
     CallSum,
+    InitialValues,
     at_argument,
     bases_of,
     branches_of,
@@ -41,14 +41,14 @@ from archline.recurrences.asymptotic.problem import (
     SolvedGrowth,
     Superpolynomial,
 )
-from archline.recurrences.asymptotic.terms import summed
+from archline.recurrences.asymptotic.terms import collect_terms
 from archline.recurrences.asymptotic.text import growth_text, growth_tree, statement
-from archline.recurrences.asymptotic.theorems import rounded
+from archline.recurrences.asymptotic.theorems import round_powers
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
     SPLITS,
     STEPS,
-    Found,
+    SolvedFunction,
     by_matrix,
     solve_one,
 )
@@ -59,15 +59,15 @@ SYMBOL_VALUES = (3, 17, 101)
 _SPREAD = 2.3
 _EVALUATIONS = 20_000
 _PLACES = 5
-_CLOSE = 1e-9
+_RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
 
 
-def check_answer(problem: RealRecurrence, found: Found) -> None:
+def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
     """Raise OutOfReachError unless the recurrence, followed at several scales, agrees with what was found."""
     symbols = symbols_of(problem)
     sizes = _sizes(problem, found)
-    values = followed(problem, sizes, symbols)
+    values = evaluate_log2(problem, sizes, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
@@ -82,7 +82,7 @@ def check_answer(problem: RealRecurrence, found: Found) -> None:
         _check_exact(problem, found.closed, symbols)
 
 
-def _check_level(ratios: list[float], found: Found, points: list[tuple[float, float]]) -> None:
+def _check_level(ratios: list[float], found: SolvedFunction, points: list[tuple[float, float]]) -> None:
     """The ratio of the function to its growth changes little between the last scales.
 
     Where two exponents are close, the slower one has not yet gone, and the ratio may rise as the scale does.
@@ -106,7 +106,7 @@ def _check_rising(points: list[tuple[float, float]]) -> None:
         raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
 
 
-def _sizes(problem: RealRecurrence, found: Found) -> list[int | Fraction]:
+def _sizes(problem: RealRecurrence, found: SolvedFunction) -> list[int | Fraction]:
     """Sizes at three scales, as far apart as the number of sizes between them and the base allows.
 
     They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
@@ -122,7 +122,7 @@ def _sizes(problem: RealRecurrence, found: Found) -> list[int | Fraction]:
         return [start ** round(factor**depth) for depth in depths]
     bits = 64
     if found.factor is None:
-        shares = _shares(problem)
+        shares = _log_shares(problem)
         # So many sizes lie on the way as there are products of shares above 1.
         while bits > 24 and math.prod(bits / each for each in shares) / math.factorial(len(shares)) > 800:
             bits -= 8
@@ -130,7 +130,7 @@ def _sizes(problem: RealRecurrence, found: Found) -> list[int | Fraction]:
     return [least * factor ** (depth >> 2), least * factor ** (depth >> 1), least * factor**depth]
 
 
-def _shares(problem: RealRecurrence) -> list[float]:
+def _log_shares(problem: RealRecurrence) -> list[float]:
     """log2(1/r) for the calls at r*n, as far as they are seen at once."""
     found = set()
     for node in s.nodes(tuple(case.value for each in problem.definitions for case in each.cases)):
@@ -144,7 +144,7 @@ def _shares(problem: RealRecurrence) -> list[float]:
     return sorted(found)
 
 
-def followed(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
+def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
     """log2 of the function at the sizes. Raises OutOfReachError."""
     try:
         evaluator = Evaluator(problem, symbols, WIDE, limit=_EVALUATIONS)
@@ -196,7 +196,7 @@ def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
     if isinstance(left, fmpq):
         return bool(left == right)
     difference = left - right
-    return bool(difference.contains(0)) or bool(abs(difference) < _CLOSE * abs(left))
+    return bool(difference.contains(0)) or bool(abs(difference) < _RELATIVE_TOLERANCE * abs(left))
 
 
 def solve(problem: RealRecurrence) -> Answer:
@@ -219,7 +219,7 @@ def _is_plain(definition: RealDefinition) -> bool:
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
 
-def _answer(found: Found, asked: RealDefinition) -> Answer:
+def _answer(found: SolvedFunction, asked: RealDefinition) -> Answer:
     (size,) = asked.parameters
     growth = found.growth
     steps = list(found.steps)
@@ -231,7 +231,7 @@ def _answer(found: Found, asked: RealDefinition) -> Answer:
     if found.beyond is not None:
         return Superpolynomial(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
     assert growth is not None
-    lower, upper = (growth_tree([rounded(term, up) for term in found.terms], size) for up in (False, True))
+    lower, upper = (growth_tree([round_powers(term, up) for term in found.terms], size) for up in (False, True))
     between = None if same(lower, upper) else (lower, upper)
     return SolvedGrowth(growth, found.method, tuple(steps), exact, domain, between=between)
 
@@ -244,9 +244,9 @@ class _System:
         names = frozenset(self._definitions)
         self._branches = {name: branches_of(each, names) for name, each in self._definitions.items()}
         self._bases = {name: bases_of(each, names) for name, each in self._definitions.items()}
-        self._known: dict[str, Found] = {}
+        self._known: dict[str, SolvedFunction] = {}
 
-    def solve(self, asked: str) -> Found:
+    def solve(self, asked: str) -> SolvedFunction:
         """Solve what the asked function leads to, callees first."""
         groups = components(self._branches, asked)
         needed = {asked}.union(*(callees(self._branches[name]) for group in groups for name in group))
@@ -263,12 +263,12 @@ class _System:
             found = replace(found, growth=growth_tree(found.terms, self._definitions[asked].parameters[0]))
         return replace(found, start=max(each.threshold for each in self._bases.values()))
 
-    def _one(self, name: str, group: frozenset[str]) -> Found:
+    def _one(self, name: str, group: frozenset[str]) -> SolvedFunction:
         size = self._definitions[name].parameters[0]
         beyond = self._beyond(group)
         if beyond is not None:
             stated = statement(name, size, self._branches[name], self._bases[name])
-            return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond)
+            return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
         system = {each: tuple(self._replaced(branch, group) for branch in self._branches[each]) for each in group}
         if len(group) == 1:
             return self._with_notes(name, solve_one(name, size, system[name], self._bases[name]))
@@ -294,7 +294,7 @@ class _System:
         size = self._definitions[name].parameters[0]
         return statement(name, size, self._branches[name], self._bases[name])
 
-    def _with_notes(self, name: str, found: Found) -> Found:
+    def _with_notes(self, name: str, found: SolvedFunction) -> SolvedFunction:
         """The solution behind what is used of other functions."""
         notes = []
         for callee in sorted(callees(self._branches[name]) - {name}):
@@ -315,9 +315,9 @@ class _System:
                     raise OutOfReachError("a recursive call is subtracted")
                 grown = at_argument(self._known[call.function].terms, call.argument)
                 terms += [replace(call.weight.times(term), exact=False) for term in grown]
-        return CallSum(kept, summed(terms))
+        return CallSum(kept, collect_terms(terms))
 
-    def _common_bases(self, name: str, group: frozenset[str]) -> Bases:
+    def _common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
         """The bases of a function into which others are written: it grows from them only where all of them count."""
         own = self._bases[name]
         if len({frozenset(term.kind for term in self._bases[each].growing) for each in group}) > 1 and any(

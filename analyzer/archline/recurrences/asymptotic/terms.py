@@ -142,7 +142,7 @@ def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
     return (fmpq(1), value == 1)
 
 
-def summed(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
+def collect_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """The terms with those of a kind added, in the order of their first."""
     found: dict[object, GrowthTerm] = {}
     for term in terms:
@@ -157,14 +157,14 @@ def summed(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     return tuple(term for term in found.values() if term.coefficient)
 
 
-def multiplied(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) -> tuple[GrowthTerm, ...]:
+def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) -> tuple[GrowthTerm, ...]:
     """The product of two sums."""
     if len(left) * len(right) > 400:
         raise OutOfReachError("the products in it have too many terms")
-    return summed(a.times(b) for a in left for b in right)
+    return collect_terms(a.times(b) for a in left for b in right)
 
 
-def order(left: GrowthTerm, right: GrowthTerm) -> int:
+def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:
     """1, 0 or -1 as left grows faster than right in the size, alike, or slower; their symbols do not count."""
     pairs = zip_longest(left.powers, right.powers, fillvalue=NOTHING)
     return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
@@ -172,7 +172,7 @@ def order(left: GrowthTerm, right: GrowthTerm) -> int:
 
 def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
     """Whether a constant times `great` is above `small` for all sizes and symbols from 1 on."""
-    if order(great, small) < 0:
+    if compare_growth(great, small) < 0:
         return False
     if great.symbols == small.symbols:
         return True
@@ -181,14 +181,14 @@ def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
     return all(powers.get(name, _NOUGHT) >= lesser.get(name, _NOUGHT) for name in {*powers, *lesser})
 
 
-def leading(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
+def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """The terms that no other one dominates, with coefficient 1, the fastest in the size first."""
     kept: list[GrowthTerm] = []
     for term in terms:
         if not any(dominates(each, term) for each in kept):
             kept = [each for each in kept if not dominates(term, each)]
             kept.append(replace(term, coefficient=fmpq(1)))
-    return tuple(sorted(kept, key=cmp_to_key(order), reverse=True))
+    return tuple(sorted(kept, key=cmp_to_key(compare_growth), reverse=True))
 
 
 def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
@@ -205,7 +205,7 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
             return False
         needed = -term.coefficient
         for at, each in enumerate(great):
-            ratio = _ratio(term, each, least) if needed else None
+            ratio = _ratio_bound(term, each, least) if needed else None
             if ratio is not None:
                 share = min(needed, room[at] / ratio)
                 needed, room[at] = needed - share, room[at] - share * ratio
@@ -214,7 +214,7 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     return True
 
 
-def _ratio(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
+def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
     """A number that small/great without coefficients does not pass from `least` on, where it falls."""
     if small.symbols != great.symbols:
         return None

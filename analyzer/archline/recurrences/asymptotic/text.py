@@ -11,9 +11,9 @@ from archline.expr.text import format_expression
 from archline.growth.candidates import as_factor
 from archline.growth.monomials import Factor, factor
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.normal_form import Argument, Bases, CallSum, WeightedCall
+from archline.recurrences.asymptotic.normal_form import Argument, CallSum, InitialValues, WeightedCall
 from archline.recurrences.asymptotic.terms import GrowthTerm
-from archline.recurrences.asymptotic.theorems import Grown, Parts, excess, integrated
+from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, excess, integrated
 
 
 def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
@@ -104,7 +104,7 @@ def branch_text(branch: CallSum, size: str) -> str:
 Lines = tuple[str, ...]
 
 
-def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Bases) -> Lines:
+def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
     """The recurrence in its normal form, and its base."""
     texts = [branch_text(each, size) for each in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
@@ -117,7 +117,7 @@ def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Bases)
     return tuple(lines)
 
 
-def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines:
+def split_lines(branches: tuple[CallSum, ...], found: GrowthResult, size: str) -> Lines:
     """How the theorem of Akra and Bazzi gives the growth."""
     lines = [equation(found.parts, found.exponent)]
     bottom = _bottom(size, found)
@@ -126,7 +126,7 @@ def split_lines(branches: tuple[CallSum, ...], found: Grown, size: str) -> Lines
     return tuple(lines)
 
 
-def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Constant, size: str) -> Lines:
+def root_lines(name: str, branches: tuple[CallSum, ...], found: GrowthResult, scale: Constant, size: str) -> Lines:
     """The change of variable n = 2^mu, by which square roots of the size become halves."""
     divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
@@ -144,7 +144,7 @@ def root_lines(name: str, branches: tuple[CallSum, ...], found: Grown, scale: Co
     return tuple(lines)
 
 
-def _bottom(size: str, found: Grown) -> str:
+def _bottom(size: str, found: GrowthResult) -> str:
     """What the calls alone make grow."""
     return _power_text(size, found.exponent) if found.exponent else "1"
 
@@ -179,7 +179,7 @@ def equation(parts: Parts, p: Constant) -> str:
 
 
 def step_lines(
-    branches: tuple[CallSum, ...], found: Grown, stride: fmpq, size: str, base: s.Expr | None = None
+    branches: tuple[CallSum, ...], found: GrowthResult, stride: fmpq, size: str, base: s.Expr | None = None
 ) -> Lines:
     """How sums over sizes, or the characteristic equation with the solution base^(1/stride), give the growth."""
     weights = max(sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches)

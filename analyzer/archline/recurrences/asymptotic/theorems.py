@@ -27,7 +27,15 @@ from archline.expr import tree as s
 from archline.numbers import arb, arb_poly, ctx, fmpq, fmpq_poly, fmpz_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
-from archline.recurrences.asymptotic.terms import GrowthTerm, dominates, leading, log_ratio, power, power_of, primitive
+from archline.recurrences.asymptotic.terms import (
+    GrowthTerm,
+    dominates,
+    leading_terms,
+    log_ratio,
+    power,
+    power_of,
+    primitive,
+)
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
@@ -40,7 +48,7 @@ DIGITS = re.compile(r"\d+\.\d+")
 
 
 @record
-class Grown:
+class GrowthResult:
     """Theta of a function, and what the solution went by: its exponent and the parts that gave it."""
 
     terms: Terms
@@ -48,7 +56,7 @@ class Grown:
     parts: Parts
 
 
-def gathered(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
+def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
     """The parts, those of one share added."""
     found: dict[fmpq, fmpq] = {}
     for weight, share in parts:
@@ -61,7 +69,7 @@ def exponent_of(parts: Parts) -> Constant:
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
-    near = newton([(math.log(float(weight)), -math.log(float(share))) for weight, share in parts])
+    near = newton_exponent([(math.log(float(weight)), -math.log(float(share))) for weight, share in parts])
     for bottom in range(1, _DENOMINATORS + 1):
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and excess(parts, Constant(fmpq(top, bottom))) == 0:
@@ -70,7 +78,7 @@ def exponent_of(parts: Parts) -> Constant:
     return _enclosed(parts, near) if common is None else common
 
 
-def newton(parts: Sequence[tuple[float, float]]) -> float:
+def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
     """The p with sum exp(w - r*p) = 1 over pairs (w, r), in floats.
 
     The sum is convex and falls, so that steps from its left never pass the root.
@@ -123,13 +131,13 @@ def _enclosed(parts: Parts, near: float) -> Constant:
     centre = fmpq(*near.as_integer_ratio())
 
     def enclose() -> arb:
-        return bisected(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
+        return bisect_root(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
 
     enclose()
     return enclosed(nine_digits(near), enclose)
 
 
-def bisected(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
+def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
     """The root of a function that is positive left of it and negative right of it; every step is certain.
 
     Raises OutOfReachError where the ends do not have these signs for certain.
@@ -159,14 +167,14 @@ def nine_digits(value: float) -> str:
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
 
 
-def around(digits: str) -> tuple[str, str]:
+def nine_digit_bracket(digits: str) -> tuple[str, str]:
     """Numbers below and above one that is known to nine digits, one unit of the last of them away."""
     value = Decimal(digits)
     unit = Decimal(1).scaleb(value.adjusted() - 8)
     return f"{value - unit:f}", f"{value + unit:f}"
 
 
-def rounded(term: GrowthTerm, upper: bool) -> GrowthTerm:
+def round_powers(term: GrowthTerm, upper: bool) -> GrowthTerm:
     """A term with powers that are no less, or no more, where they have numbers that are known to nine digits."""
     return term.with_powers(_rounded(each, upper) for each in term.powers)
 
@@ -176,7 +184,7 @@ def _rounded(value: Constant, upper: bool) -> Constant:
     for basis, coefficient in value.terms.items():
         (unit, _), *others = basis
         if not others and DIGITS.fullmatch(unit.key):
-            digits = around(unit.key)[upper == (coefficient > 0)]
+            digits = nine_digit_bracket(unit.key)[upper == (coefficient > 0)]
             basis = ((replace(unit, key=digits), 1),)
         total = total + Constant(fmpq(0), {basis: coefficient})
     return total
@@ -210,7 +218,9 @@ Excess = Callable[[Constant], int]
 """The sign of an exponent less another one."""
 
 
-def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, place: int = 0) -> Grown:
+def growth_of_maximum(
+    branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, place: int = 0
+) -> GrowthResult:
     """The growth of a maximum of branches: that of the highest exponent p bounds all, and each bounds from below.
 
     Calls are at shares of the size (`place` 0), or of its logarithm (1). Above: with sum a*r^p <= 1 in every branch,
@@ -225,12 +235,12 @@ def highest(branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, p
     below: list[GrowthTerm] = []
     for own, shares, exponent in zip(added, parts, exponents, strict=True):
         below += own if exponent is None else solution(own, (*growing, *everything), shares, exponent, place)
-    above = leading(solution(everything, growing, top, p, place))
+    above = leading_terms(solution(everything, growing, top, p, place))
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
     if not above:
         raise OutOfReachError(NOTHING_GROWS)
-    return Grown(above, p, top)
+    return GrowthResult(above, p, top)
 
 
 def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
@@ -283,7 +293,7 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
 
 def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """The calls by multiples of the stride."""
-    pairs = gathered((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
+    pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 

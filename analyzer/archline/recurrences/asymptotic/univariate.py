@@ -11,18 +11,18 @@ from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.normal_form import Bases, Branches, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import GrowthTerm, leading, order, power, power_of, primitive
+from archline.recurrences.asymptotic.normal_form import Branches, InitialValues, WeightedCall, check_terms, matrix_of
+from archline.recurrences.asymptotic.terms import GrowthTerm, compare_growth, leading_terms, power, power_of, primitive
 from archline.recurrences.asymptotic.text import growth_tree, root_lines, split_lines, statement, step_lines
 from archline.recurrences.asymptotic.theorems import (
     NOTHING_GROWS,
-    around,
     characteristic,
     contribution,
-    gathered,
     greatest_root,
-    highest,
+    growth_of_maximum,
     log_of_greatest_root,
+    merge_shares,
+    nine_digit_bracket,
     stride_of,
     strides,
 )
@@ -64,7 +64,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
         raise OutOfReachError("a base value at a negative size")
 
 
-def by_matrix(system: Mapping[str, Branches], bases: Bases, stated: Sequence[str]) -> Found:
+def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
     """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
 
     All lead to each other, so that they grow alike, and an amount besides the calls of one counts for all.
@@ -80,17 +80,17 @@ def by_matrix(system: Mapping[str, Branches], bases: Bases, stated: Sequence[str
     found += [contribution(term, p, spectrum.excess) for term in terms]
     if not found:
         raise OutOfReachError(NOTHING_GROWS)
-    return Found(
+    return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
-        leading(found),
+        leading_terms(found),
         exponent=p,
         factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=gap_of((term.power for term in terms), p),
     )
 
 
-def _scale(call: WeightedCall) -> Constant:
+def _call_scale(call: WeightedCall) -> Constant:
     """The s with n^w*(n^c)^s = n^s."""
     root = call.argument.root
     if root >= 1:
@@ -100,7 +100,7 @@ def _scale(call: WeightedCall) -> Constant:
     return call.weight.power.scaled(1 / (1 - root))
 
 
-def _scaled(term: GrowthTerm, by: Constant) -> GrowthTerm:
+def _scale_term(term: GrowthTerm, by: Constant) -> GrowthTerm:
     return term.with_powers((term.power + by, *term.powers[1:]))
 
 
@@ -110,7 +110,7 @@ _CONSTANT = GrowthTerm(fmpq(1))
 
 
 @record
-class Found:
+class SolvedFunction:
     """What was found of a function: Theta as terms and as an expression, also of growth beyond polynomials.
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
@@ -133,16 +133,16 @@ class Found:
     between: tuple[s.Expr, s.Expr] | None = None
 
 
-def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
+def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
     """Solve a function whose calls are all its own. Raises OutOfReachError."""
     stated = statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
         check_terms(branches, bases.threshold)
-        terms = leading(term for branch in branches for term in branch.terms)
+        terms = leading_terms(term for branch in branches for term in branch.terms)
         if not terms:
             raise OutOfReachError(NOTHING_GROWS)
-        return Found("no recursion", stated, terms)
+        return SolvedFunction("no recursion", stated, terms)
     for call in calls:
         _check_call(name, call)
     beyond = _superpolynomial(branches, bases)
@@ -150,7 +150,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: Bases) -> Found:
         shrinking = ROOTS if all(call.argument.is_root for call in calls) else SPLITS
         if any(call.argument.is_step for call in calls):
             shrinking = STEPS
-        return Found("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=shrinking)
+        return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=shrinking)
     for call in calls:
         if call.weight.varies and not call.argument.is_root:
             raise OutOfReachError("a weight that shrinks as the size grows")
@@ -174,15 +174,15 @@ def _check_call(name: str, call: WeightedCall) -> None:
         raise OutOfReachError("a recursive call is subtracted")
 
 
-def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
+def _superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
     """Why a function outgrows every polynomial, if it is seen to: it takes that what is added is at least 0."""
     for branch in branches:
         positive = bases.growing or any(term.coefficient > 0 for term in branch.terms)
         steps = [call for call in branch.calls if call.argument.is_step and call.argument.offset < 0]
         splits = [call for call in branch.calls if call.argument.is_split and call.argument.ratio < 1]
-        growing = [call for call in (*steps, *splits) if order(call.weight, _CONSTANT) > 0]
+        growing = [call for call in (*steps, *splits) if compare_growth(call.weight, _CONSTANT) > 0]
         total = sum((call.weight.coefficient for call in steps if not call.weight.varies), fmpq(0))
-        mixed = total >= 1 and any(order(call.weight, _CONSTANT) >= 0 for call in splits)
+        mixed = total >= 1 and any(compare_growth(call.weight, _CONSTANT) >= 0 for call in splits)
         if not positive or not (growing or mixed):
             continue
         check_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
@@ -192,7 +192,7 @@ def _superpolynomial(branches: Branches, bases: Bases) -> str | None:
     return None
 
 
-def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
+def _by_splits(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
     """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
@@ -200,12 +200,12 @@ def _by_splits(size: str, branches: Branches, bases: Bases, stated: tuple[str, .
     if bases.threshold == 0 and any(term.power.sign() < 0 for each in branches for term in each.terms):
         raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
     check_terms(branches, bases.threshold)
-    parts = [gathered((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
-    found = highest([each.terms for each in branches], parts, bases.growing)
+    parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
+    found = growth_of_maximum([each.terms for each in branches], parts, bases.growing)
     lines = (*stated, *split_lines(branches, found, size))
     plain = len(branches) == 1 and len(found.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
-    return Found(
+    return SolvedFunction(
         method,
         lines,
         found.terms,
@@ -228,21 +228,23 @@ def gap_of(powers: Iterable[Constant], p: Constant) -> float:
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
-def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
+def _by_roots(
+    name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
+) -> SolvedFunction:
     """T(n) = sum a*n^w*T(n^c) + f(n): of mu = log2(n), T/n^s is a recurrence by splits."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
     check_terms(branches, bases.threshold)
-    scale, *others = {_scale(call) for branch in branches for call in branch.calls}
+    scale, *others = {_call_scale(call) for branch in branches for call in branch.calls}
     if others:
         raise OutOfReachError("calls at roots with weights that do not go together")
-    parts = [gathered((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
-    divided = [tuple(_scaled(term, -scale) for term in each.terms) for each in branches]
-    found = highest(divided, parts, bases.growing, 1)
-    return Found(
+    parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
+    divided = [tuple(_scale_term(term, -scale) for term in each.terms) for each in branches]
+    found = growth_of_maximum(divided, parts, bases.growing, 1)
+    return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
         (*stated, *root_lines(name, branches, found, scale, size)),
-        leading(_scaled(term, scale) for term in found.terms),
+        leading_terms(_scale_term(term, scale) for term in found.terms),
         closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=found.exponent,
@@ -251,7 +253,7 @@ def _by_roots(name: str, size: str, branches: Branches, bases: Bases, stated: tu
     )
 
 
-def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ...]) -> Found:
+def _by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
     """T(n) = sum a*T(n - c) + f(n): of m = 2^(n/g), g the stride, a recurrence by splits.
 
     Where weights add up to 1, p is 0 and the growth a sum over sizes; to less, f itself; to more, exponential.
@@ -266,20 +268,20 @@ def _by_steps(size: str, branches: Branches, bases: Bases, stated: tuple[str, ..
         # Steps have no common part, so that one base value that is not 0 grows as all would.
         growing = (_CONSTANT,)
     inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
-    found = highest(inside, parts, growing)
+    found = growth_of_maximum(inside, parts, growing)
     if found.terms[0].power.sign() < 0:
         raise OutOfReachError("the function vanishes as the size grows")
     # What is left of the growth in 2^(n/g) besides its power: terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[1:]) for term in found.terms)
     closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
-    known = Found("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
+    known = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
     if found.exponent.sign() <= 0:
         return replace(known, steps=(*stated, *step_lines(branches, found, stride, size)))
     base, _ = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
     growth = _times(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
-        lower, upper = (_times(terms, size, stride, replace(base, text=each)) for each in around(base.text))
+        lower, upper = (_times(terms, size, stride, replace(base, text=each)) for each in nine_digit_bracket(base.text))
         between = lower, upper
     lines = (*stated, *step_lines(branches, found, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"

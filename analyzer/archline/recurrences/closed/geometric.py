@@ -23,7 +23,7 @@ from archline.growth.monomials import factor as size_factor
 from archline.growth.normal_form import constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
-from archline.recurrences.asymptotic.normal_form import Bases, CallSum
+from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
 from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, primitive
 from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor
 from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
@@ -244,7 +244,7 @@ Starts = Mapping[Symbols, Callable[[int], fmpq]]
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
-def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
+def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> Closed | None:
     """T on n0*b^k, where all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
@@ -261,7 +261,7 @@ def closed_by_splits(branch: CallSum, bases: Bases, size: str) -> Closed | None:
     return Closed(expr, f"{size} = {powers}", _places(map(clock.at, range(6))))
 
 
-def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -> Closed | None:
+def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> Closed | None:
     """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
@@ -283,7 +283,7 @@ def closed_by_roots(branch: CallSum, bases: Bases, size: str, scale: Constant) -
     return Closed(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
-def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> Closed | None:
+def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> Closed | None:
     """T on integers, or on n0 + c*k: with n = log2(m), powers of n are ones of a logarithm."""
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-UNITY,), ())]
@@ -310,7 +310,7 @@ def closed_by_steps(branch: CallSum, bases: Bases, size: str, stride: fmpq) -> C
     return Closed(sum_tree(_added(found, rank)), _domain(size, start, stride), places)
 
 
-def _starts(bases: Bases, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
+def _starts(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
     """The base values, which are those of the first threshold that is not below a size."""
     if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
         return None

@@ -94,7 +94,7 @@ def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
             yield atom, floor
 
 
-def remaining(atom: Atom, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
+def halvings_at_call(atom: Atom, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """What a number of halvings is at least, or at most, at the sizes of a call; None where that is not known."""
     number = Poly.of_atom(atom)
     least, most = counted(atom), counted_at_most(atom)
@@ -117,7 +117,7 @@ TWO = Poly.constant(2)
 MAX_HALVINGS, MAX_RESOLVED = 4, 2
 
 
-MOST = 32
+MAX_DENOMINATOR = 32
 """The largest denominator."""
 SHARES = tuple(
     fmpq(part, whole)
@@ -128,29 +128,29 @@ SHARES = tuple(
 )
 
 
-def below(number: fmpq) -> fmpq:
+def log2_lower_fraction(number: fmpq) -> fmpq:
     """The greatest fraction with a small denominator that is at most log2(number), for a number >= 1."""
     # 2^p <= x^q just if 2^p is at most the integer part of x^q.
-    tried = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MOST + 1))
+    tried = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MAX_DENOMINATOR + 1))
     return max(tried)
 
 
-def above(number: fmpq) -> fmpq:
+def log2_upper_fraction(number: fmpq) -> fmpq:
     """The least fraction with a small denominator that is at least log2(number), for a number >= 1."""
-    tried = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MOST + 1))
+    tried = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MAX_DENOMINATOR + 1))
     return min(tried)
 
 
 def least_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """What log2(whole) - log2(part) is proved to be at least, of two values above 0; None where it may be below 0."""
     share = next((each for each in SHARES if never_negative(whole.scaled(each) - part, facts)), None)
-    return None if share is None else below(1 / share)
+    return None if share is None else log2_lower_fraction(1 / share)
 
 
 def most_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """What it is proved to be at most."""
     share = next((each for each in reversed(SHARES) if never_negative(part - whole.scaled(each), facts)), None)
-    return None if share is None else above(1 / share)
+    return None if share is None else log2_upper_fraction(1 / share)
 
 
 class NotComparableError(Exception):
@@ -196,7 +196,7 @@ class CallContext(LogarithmOrder):
             moved = {name: there for name, there in given.items() if a.symbol_of(there) != name}
             return self._placed(self.facts.simplify(value.substitute(moved)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
-        numbers = {names[atom]: remaining(atom, given, self.facts) for atom in found}
+        numbers = {names[atom]: halvings_at_call(atom, given, self.facts) for atom in found}
         if any(each is None for each in numbers.values()):
             raise NotComparableError
         symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
@@ -350,7 +350,7 @@ def _powers_in(value: Poly) -> Iterator[Poly]:
             yield from (power, power.scaled(1 << MAX_HALVINGS))
 
 
-def references(function: SizeFunction) -> tuple[Poly, ...]:
+def log_references(function: SizeFunction) -> tuple[Poly, ...]:
     """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
 
     Where calls share out the exponents of powers, those are in the place of sizes.

@@ -32,7 +32,7 @@ def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
     return all(never_negative(each.scaled(sign), facts, [by_enumeration], MAX_PROOF) for facts, each in differences)
 
 
-def clamped(cases: Sequence[Equation], low: Poly) -> Poly:
+def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
     """A lower bound in some cases that is not below 0, nor 0 where all cases are known to add something themselves."""
     if all(never_negative(low - 1, each.facts, STRONG) for each in cases):
         return low
@@ -52,7 +52,7 @@ def _added(cases: Sequence[Equation]) -> Poly:
     return first if plain and all(first.names.isdisjoint(each.data) for each in cases) else ZERO
 
 
-def inside(value: Poly, change: Callable[[Poly], Poly]) -> Poly:
+def transform_inside_clamp(value: Poly, change: Callable[[Poly], Poly]) -> Poly:
     """A bound with a change to its terms, inside of max(0, ...) where it is that, times a number and with one added."""
     atom = _clamp(value)
     return change(value) if atom is None else _replaced(value, atom, positive_part(change(atom.argument)))
@@ -81,7 +81,7 @@ Call = tuple[Facts, Mapping[str, Poly]]
 """What is known where a call is made, and its arguments by parameter."""
 
 
-def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
+def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     """Whether every recursion ends: amounts decrease in lexicographic order with every recursive call.
 
     They are its sizes, what is promised to be >= 0, or what its header declares.
@@ -95,7 +95,7 @@ def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     while open_:
         for measure in measures:
             # One that grows in no call, and falls in some.
-            left = [call for call in open_ if not _falls(measure, call)]
+            left = [call for call in open_ if not _decreases_in_call(measure, call)]
             if len(left) < len(open_) and all(never_negative(_fall(measure, call), call[0], STRONG) for call in open_):
                 break
         else:
@@ -104,7 +104,7 @@ def ends(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     return True
 
 
-def _falls(measure: Poly, call: Call) -> bool:
+def _decreases_in_call(measure: Poly, call: Call) -> bool:
     """Whether a measure is proved to be smaller in a call, by so much that it cannot be for ever."""
     fall = _fall(measure, call)
     # Integers fall by 1 where they fall at all, but 4*p <= 3*n and n >= 1 prove of n - p that it is n/4 only.
@@ -123,8 +123,8 @@ DIVISOR = "common divisor "
 def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     """What the value is at most (upper) or at least, without such maxima of sizes and of logarithms."""
     value = without_divisors(value, facts, upper)
-    value = inside(value, lambda each: without_pieces(each, upper))
-    value = value if upper else inside(value, lambda each: without_halvings(each, facts))
+    value = transform_inside_clamp(value, lambda each: without_pieces(each, upper))
+    value = value if upper else transform_inside_clamp(value, lambda each: without_halvings(each, facts))
     value = value if upper else unclamped(value)
     for atom in sorted(value.atoms(), key=lambda each: each.key):
         if not isinstance(atom, a.PositivePart):
@@ -156,10 +156,12 @@ def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     return value
 
 
-def growing(low: Poly, facts: Facts) -> Poly:
+def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
     """What a lower bound is at least, in logarithms of sizes in place of numbers of leaves and of halvings."""
-    plain = inside(low, lambda each: without_pieces(each, upper=False))
-    return inside(plain, lambda each: without_halvings(in_logarithms(_decided(each, facts), facts), facts))
+    plain = transform_inside_clamp(low, lambda each: without_pieces(each, upper=False))
+    return transform_inside_clamp(
+        plain, lambda each: without_halvings(in_logarithms(_decided(each, facts), facts), facts)
+    )
 
 
 def _decided(value: Poly, facts: Facts) -> Poly:

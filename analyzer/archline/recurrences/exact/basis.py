@@ -14,7 +14,13 @@ from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, ra
 from archline.algebra.prove.logarithms import Logarithm
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, above, below, sizes_of_call
+from archline.recurrences.exact.at_call import (
+    CallContext,
+    NotComparableError,
+    log2_lower_fraction,
+    log2_upper_fraction,
+    sizes_of_call,
+)
 from archline.recurrences.model import SizeFunction, calls
 
 
@@ -49,9 +55,9 @@ class ProofTerm:
         for log in self.logs:
             argument = rational(evaluate(log.argument, point))
             if isinstance(log, a.CeilLog2):
-                found *= above(argument).ceil()
+                found *= log2_upper_fraction(argument).ceil()
             else:
-                found *= above(argument) if most else below(argument)
+                found *= log2_upper_fraction(argument) if most else log2_lower_fraction(argument)
         return found
 
 
@@ -117,8 +123,8 @@ class BasisTerm:
 
 def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
-    few = sorted(_monomials(function, inner), key=rank)
-    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=rank)
+    few = sorted(_monomials(function, inner), key=monomial_sort_key)
+    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
     plain, low = list(map(_term, monomials)), list(map(_term, few))
     names = function.sizes
     logs = list(_logarithms(function))
@@ -128,10 +134,10 @@ def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) 
     if len(few) < len(monomials):
         yield distinct(low)
         yield distinct([*low, *logs])
-    richer = [*plain, *map(_smooth, names), *logs]
+    richer = [*plain, *map(_real_logarithm, names), *logs]
     powers = [BasisTerm(each) for each in _powers(function, max(sum(power for _, power in each) for each in monomials))]
     yield distinct(plain)
-    shared = [BasisTerm(each) for each in shares(function)]
+    shared = [BasisTerm(each) for each in shared_size_terms(function)]
     if shared:
         yield distinct([*low, *shared])
     yield distinct([*plain, *logs] if len(names) > 1 else richer)
@@ -152,7 +158,7 @@ def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) 
 def logarithmic(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
     """What a path costs on which every call halves a size: sets of powers of logarithms, from the plain to the rich."""
     found = layer = [BasisTerm(ONE)]
-    logs = list(sided(function))
+    logs = list(signed_logarithms(function))
     for _ in range(MAX_POWER if logs else 0):
         layer = [times(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
         found = [*found, *layer]
@@ -162,10 +168,10 @@ def logarithmic(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
 def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
     few, all_ = (
-        list(map(_term, sorted(_monomials(function, forcing), key=rank)))
+        list(map(_term, sorted(_monomials(function, forcing), key=monomial_sort_key)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
-    logs = list(sided(function))
+    logs = list(signed_logarithms(function))
     some = [each for each in few if each.degree <= 1]
     sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
@@ -188,7 +194,7 @@ def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly
     yield distinct([*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)])
 
 
-def sided(function: SizeFunction) -> Iterator[BasisTerm]:
+def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Logarithms of the sizes, and of their sum where data splits them, each with the side that its coefficient needs.
 
     ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
@@ -229,7 +235,7 @@ def distinct(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
     return tuple(seen.values())[:MAX_ELEMENTS]
 
 
-def rank(monomial: Monomial) -> tuple[int, str]:
+def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
     """What products of sizes are sorted by."""
     return sum(power for _, power in monomial), str(monomial)
 
@@ -283,7 +289,7 @@ def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Logarithms of the sizes; of one size also of the next ones, of those that data splits of the next one alone."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not split_by_data(function):
-        yield from sided(function)
+        yield from signed_logarithms(function)
         return
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     if len(sizes) == 1:
@@ -292,7 +298,7 @@ def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
         yield from (BasisTerm(a.ceil_log2(each + 1)) for each in (*sizes, total(sizes)))
 
 
-def _smooth(name: str) -> BasisTerm:
+def _real_logarithm(name: str) -> BasisTerm:
     size = Poly.symbol(name)
     level = a.ceil_log2(size)
     return BasisTerm(size * level - a.exponential(2, level), name)
@@ -350,17 +356,17 @@ def _growth(monomial: Monomial) -> int:
 
 def products(function: SizeFunction) -> tuple[Poly, ...]:
     """A power that all calls keep, times sizes: q pieces of b each."""
-    powers = [_of(power) for power in function.facts.powers if _stays(function, power)]
-    return tuple(size * power for power in powers for size in _sure(function))
+    powers = [_of(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
+    return tuple(size * power for power in powers for size in _data_independent_sizes(function))
 
 
-def shares(function: SizeFunction) -> Iterator[Poly]:
+def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
     """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
 
     r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
     """
     for power in function.facts.powers:
-        if _stays(function, power):
+        if _is_preserved_by_calls(function, power):
             continue
         exponent = Poly.symbol(power.exponent)
         yield exponent
@@ -379,9 +385,9 @@ def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
         return
     (power,) = function.facts.powers
     size = _of(power)
-    if not _stays(function, power):
+    if not _is_preserved_by_calls(function, power):
         yield ONE, Poly.symbol(power.exponent), size
-    elif sure := _sure(function):
+    elif sure := _data_independent_sizes(function):
         others = (each for each in map(Poly.symbol, function.sizes) if each not in sure)
         logs = tuple(map(a.ceil_log2, sure))
         yield ONE, size, *others, *logs, *(log * size for log in logs)
@@ -391,13 +397,13 @@ def _of(power: Power) -> Poly:
     return a.exponential(2, Poly.symbol(power.exponent))
 
 
-def _stays(function: SizeFunction, power: Power) -> bool:
+def _is_preserved_by_calls(function: SizeFunction, power: Power) -> bool:
     """Whether every call of the function by itself has the power that its caller has."""
     size = function.facts.rewritten(power.name)
     return all(given[power.name] == size for _, given in function.own_calls)
 
 
-def _sure(function: SizeFunction) -> list[Poly]:
+def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
     """The sizes of which the calls' are known without the data."""
     data = {each for equation in function.equations for each in equation.data}
     return [

@@ -17,10 +17,18 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.evaluate import Point, PointTable, ValueTable
 from archline.recurrences.exact import samples
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, references
-from archline.recurrences.exact.basis import BasisTerm, distinct, sided, times
-from archline.recurrences.exact.halved_sizes import limited, reproduced
-from archline.recurrences.exact.transitions import Foreign, Region, Transition, reached, regions, steps_of, valid
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references
+from archline.recurrences.exact.basis import BasisTerm, distinct, signed_logarithms, times
+from archline.recurrences.exact.halved_sizes import log_product_terms, master_terms
+from archline.recurrences.exact.transitions import (
+    Foreign,
+    Region,
+    Transition,
+    call_regions,
+    reached_transitions,
+    steps_of,
+    with_call_facts,
+)
 from archline.recurrences.model import Equation, Relation, SizeFunction, by_call, calls
 
 START = 16
@@ -31,7 +39,9 @@ Steps = Callable[[Equation], Sequence[Transition]]
 Value = Callable[[int], Fraction | None]
 
 
-def apart(equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: Value) -> list[Transition]:
+def unroll_small_exponents(
+    equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: Value
+) -> list[Transition]:
     """The steps of an equation, with the exponents below START apart where others are called.
 
     What others cost has a form of its own at small sizes: a transposition of 2^k elements, down to leaves of 16 by 16,
@@ -67,7 +77,7 @@ def _exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> s
     return function.shared_exponents[0] if others else None
 
 
-def bent(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
+def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with max(0, k - c), where exponents k are taken apart; none for other functions.
 
     That is 0 at small k, and where all parts of k are at least c, as those of k >= 2*c, their sum is c less.
@@ -80,20 +90,20 @@ def bent(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[
     if any(step.facts.bounds[exponent].least != START for step in inductive):
         return
     size = BasisTerm(Poly.symbol(exponent))
-    logs = list(sided(function))
+    logs = list(signed_logarithms(function))
     bends = [BasisTerm(a.positive_part(size.value - bend)) for bend in BENDS]
     yield distinct([BasisTerm(Poly.constant(1)), *logs, *(times(size, each) for each in logs if each.sign), *bends])
 
 
 POINTS = 16
-LARGE = 4
+LARGE_POINTS_PER_CASE = 4
 MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
-FAR = 12, 48
+FAR_EXPONENTS = 12, 48
 """Far points have sizes about 2 to these powers."""
 FARTHER = 48, 1_536
 """These where calls share out the exponent of a size: a logarithm of a logarithm shows there only."""
 VERY_FAR = 400
-SAME = Fraction(3, 2)
+STEADY_RATIO = Fraction(3, 2)
 ALIKE = Fraction(5, 4)
 NEAR_ENOUGH = Fraction(32)
 """The factor at which a search for a bound that grows as the function does ends, if no smaller one is required."""
@@ -122,7 +132,7 @@ class StepWriter:
     def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
         self._function, self._tangents = function, tangents
         self.places = PointTable() if places is None else places
-        self._references = references(function)
+        self._references = log_references(function)
         self._callers: dict[Transition, CallContext] = {}
         self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
         self._forcing: dict[Transition, Poly] = {}
@@ -215,7 +225,7 @@ class ProvedBound:
         return (self.far, self.near) < (other.far, other.near) if alike else self.factor < other.factor
 
 
-class Context:
+class InductionProblem:
     """The inequalities that bound one function from one side, and points to try bounds at.
 
     A bound U must satisfy U(x) >= f(x) + sum of factor*U over the calls (<= for a lower one) in every step. Steps of
@@ -237,13 +247,13 @@ class Context:
         self.values = values
         self._everywhere = everywhere
         inside: dict[Equation, Point] = {}
-        for equation, point in samples.points(function, LARGE, 1):
+        for equation, point in samples.sample_points(function, LARGE_POINTS_PER_CASE, 1):
             inside.setdefault(equation, point)
         sizes = {equation: self._size(equation, inside.get(equation)) for equation in function.equations}
         steps = [
             step
             for equation, size in sizes.items()
-            for step in apart(
+            for step in unroll_small_exponents(
                 equation,
                 function,
                 foreign,
@@ -251,11 +261,11 @@ class Context:
                 self._at_exponent,
             )
         ]
-        steps = [valid(step, function) for step in steps]
-        self.regions = regions(function, steps)
+        steps = [with_call_facts(step, function) for step in steps]
+        self.regions = call_regions(function, steps)
         if everywhere:
             self.regions = (Region({}),)
-        self.steps = [each for step in steps for each in reached(step, self.regions)]
+        self.steps = [transition for step in steps for transition in reached_transitions(step, self.regions)]
         # Logarithms that others add are paid for by other terms; where no values are known, the plain ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[Seen] = []
@@ -288,13 +298,13 @@ class Context:
 
     def _sample(self) -> None:
         shares = {equation: self._share(equation) for equation in self.function.equations}
-        for equation, point in samples.points(self.function, POINTS):
+        for equation, point in samples.sample_points(self.function, POINTS):
             value = self._value(point)
             if value is None or not (equation.recursive or any(each.holds(point) for each in self.regions)):
                 continue
             self.weighed.append((point, value))
             self.near.append(((point, value), shares[equation]))
-        for place in samples.doubled(self.function):
+        for place in samples.points_near_leaves(self.function):
             if (value := self._value(place)) is not None:
                 self.near.append(((place, value), Fraction(1)))
 
@@ -316,12 +326,12 @@ class Context:
         # of log2(n)*log2(min(n, m)), those at which m is least show what halving n adds.
         more = len(self.function.sizes) > 1 and (
             self.target < NEAR_ENOUGH
-            or any(reproduced(self.function, self.steps, self.upper))
-            or any(limited(self.function, self.steps))
+            or any(master_terms(self.function, self.steps, self.upper))
+            or any(log_product_terms(self.function, self.steps))
         )
-        for exponents in (FAR, FARTHER) if self.function.shared_exponents else (FAR,):
+        for exponents in (FAR_EXPONENTS, FARTHER) if self.function.shared_exponents else (FAR_EXPONENTS,):
             ways = (
-                samples.far(self.function, exponent, (None, 0, exponent // 2) if more else (None,))
+                samples.points_of_magnitude(self.function, exponent, (None, 0, exponent // 2) if more else (None,))
                 for exponent in exponents
             )
             for ends in zip(*ways, strict=True):
@@ -355,16 +365,16 @@ class Context:
         """The function where the one exponent that it is written in has a value; None where it is not known."""
         if self.values is None:
             return None
-        return self._value(self.placed(dict.fromkeys(self.function.shared_exponents, number)))
+        return self._value(self.symbol_point(dict.fromkeys(self.function.shared_exponents, number)))
 
-    def placed(self, point: dict[str, int]) -> Point:
+    def symbol_point(self, point: dict[str, int]) -> Point:
         """A point of the symbols that sizes are written in, with the sizes themselves."""
         facts = self.function.facts
         sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
-    def watched(self) -> list[tuple[Seen, Fraction]]:
+    def evaluation_points(self) -> list[tuple[Seen, Fraction]]:
         """Where bounds are seen, near points, then far ones, and how far off they may be relative to elsewhere."""
         return [*self.near, *((each, Fraction(1)) for each in self.far)]
 
@@ -376,11 +386,11 @@ class Context:
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
         if known is None:
-            there = (self.writer.places.number(value, point) for (point, _), _ in self.watched)
+            there = (self.writer.places.number(value, point) for (point, _), _ in self.evaluation_points)
             known = [(each.numerator, each.denominator) for each in there]
-        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.watched, strict=True)]
+        ratios = [self._ratio(each, real) for each, ((_, real), _) in zip(known, self.evaluation_points, strict=True)]
         near, far = ratios[: len(self.near)], ratios[len(self.near) :]
-        steady = all(map(_steady, far[::2], far[1::2]))
+        steady = all(map(_is_steady, far[::2], far[1::2]))
         shared = [
             (above * share.denominator, below * share.numerator)
             for (above, below), (_, share) in zip(near, self.near, strict=True)
@@ -390,7 +400,7 @@ class Context:
     @cached_property
     def very_far(self) -> list[Point]:
         """Where bounds of a function that is not known are compared: without any, none is better than another."""
-        return [point for point in samples.far(self.function, VERY_FAR, (0,)) if point is not None]
+        return [point for point in samples.points_of_magnitude(self.function, VERY_FAR, (0,)) if point is not None]
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Where the function is not known: how large an upper bound is where sizes are very large, 1/that for lower."""
@@ -414,10 +424,10 @@ class Context:
         return own * below, unit * above
 
 
-def _steady(far: Ratio, farther: Ratio) -> bool:
+def _is_steady(far: Ratio, farther: Ratio) -> bool:
     """Whether a factor is about no larger at a farther point."""
     least, most = (max(each) for each in (far, farther))
-    return most * far[1] * SAME.denominator <= SAME.numerator * least * farther[1]
+    return most * far[1] * STEADY_RATIO.denominator <= STEADY_RATIO.numerator * least * farther[1]
 
 
 def _largest(ratios: Sequence[Ratio]) -> Fraction:

@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, total
 from archline.algebra.prove.logarithms import counted
 from archline.language.metrics import METRICS
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, references, sizes_of_call
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references, sizes_of_call
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import (
@@ -31,7 +31,7 @@ from archline.recurrences.model import (
 CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 
 
-def explained(
+def explain_recurrence(
     system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
     """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
@@ -124,11 +124,11 @@ class _RecurrenceWriter:
 
     def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
         """What calls imply of their sizes in a case, one way or another; nothing where they may have any."""
-        ways = [_learned(step, self.function) for step in steps]
+        ways = [_sizes_restricted_by_calls(step, self.function) for step in steps]
         if not all(ways):
             return ()
         widest = [
-            way for index, way in enumerate(ways) if not any(_wider(o, way, i < index) for i, o in enumerate(ways))
+            way for index, way in enumerate(ways) if not any(_is_wider(o, way, i < index) for i, o in enumerate(ways))
         ]
         return tuple(
             tuple(self._between(name, limits, steps[0].facts) for name, limits in way.items()) for way in widest
@@ -143,7 +143,7 @@ class _RecurrenceWriter:
         if any(counted(atom) is not None for atom in value.atoms()):
             # Of a number of halvings it is known what it is at least.
             return None
-        caller = CallContext(step.facts, references(self.function))
+        caller = CallContext(step.facts, log_references(self.function))
         result = added
         try:
             for factor, call in step.calls:
@@ -159,7 +159,7 @@ class _RecurrenceWriter:
 Limits = tuple[int | None, int | None]
 
 
-def _learned(step: Transition, function: SizeFunction) -> dict[str, Limits]:
+def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict[str, Limits]:
     """The sizes that calls restrict more than the case does, with these limits, or both ends where these meet."""
     found: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
@@ -171,7 +171,7 @@ def _learned(step: Transition, function: SizeFunction) -> dict[str, Limits]:
     return found
 
 
-def _wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
+def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
     """Whether one holds wherever the other does; of two that are the same, whether it is the first."""
     if wide == narrow:
         return first

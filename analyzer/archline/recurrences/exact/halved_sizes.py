@@ -44,7 +44,7 @@ MAX_COUNT = 64
 
 
 @record
-class Halved:
+class HalvedSize:
     """A size that all calls halve: of size - above they have at most, of size + below at least half."""
 
     place: int
@@ -72,13 +72,13 @@ class Halved:
         return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
-def reproduced(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
+def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
     """The terms, for functions of sizes all of which are about halved by all calls."""
     halved = halved_sizes(function, steps)
     if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
         return
     whole = product(each.base(upper) for each in halved)
-    for count in counts(steps) if halved else ():
+    for count in call_counts(steps) if halved else ():
         # The power of w nearest to the term itself: what rounding the logarithm changes is least.
         exponent = (count - 1).bit_length()
         if count == 1 << exponent or exponent < len(halved):
@@ -89,7 +89,7 @@ def reproduced(function: SizeFunction, steps: Sequence[Transition], upper: bool)
             yield BasisTerm(value, sign=1 if upper else -1, parts=count)
 
 
-def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Halved]:
+def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[HalvedSize]:
     """The sizes, where all calls about halve all of them; else none."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
@@ -99,11 +99,11 @@ def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Ha
         above, below = (_shift(size, place, calling, sign) for sign in (1, -1))
         if above is None or below is None:
             return []
-        found.append(Halved(place, size, above, below))
+        found.append(HalvedSize(place, size, above, below))
     return found
 
 
-def counts(steps: Sequence[Transition]) -> list[int]:
+def call_counts(steps: Sequence[Transition]) -> list[int]:
     """How many calls the steps make that make several."""
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
@@ -118,17 +118,17 @@ def _at_least(value: Poly, facts: Facts) -> bool:
     return facts.nonnegative(facts.simplify(value))
 
 
-MOST = 1 << 10
+MAX_BASE_SIZE = 1 << 10
 
 
 @record
-class Levels:
+class HalvingDepth:
     """How often the smallest size is halved: at least and at most, in all calls."""
 
     least: Poly
     most: Poly
 
-    def share(self, count: int, sizes: Sequence[Halved], whole: bool) -> BasisTerm:
+    def share(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
         """A product of sizes, of which each of the calls has at most (`whole`) or at least one part in `count`."""
         # What shrinks with each level needs levels that fall by no more than 1, and by no less what grows.
         shrinks = count < 1 << len(sizes)
@@ -137,7 +137,7 @@ class Levels:
         return BasisTerm(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
-def leveled(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
+def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
     """The terms, those of which a call has a part at most and those of which it has one at least."""
     sizes = halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
@@ -145,7 +145,7 @@ def leveled(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisT
         return ()
     return tuple(
         levels.share(count, chosen, whole)
-        for count in counts(steps)
+        for count in call_counts(steps)
         # All sizes, then some, then none.
         for number in range(len(sizes), -1, -1)
         for chosen in combinations(sizes, number)
@@ -154,20 +154,20 @@ def leveled(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisT
     )
 
 
-def levels_of(sizes: Sequence[Halved], calling: Sequence[Transition]) -> Levels | None:
+def levels_of(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> HalvingDepth | None:
     """Those of the steps with calls; None where one may have less than floor(n/2) or more than ceil(n/2) of a size."""
     least = min(least_of(each.size, step.facts) or 0 for each in sizes for step in calling)
-    if not 1 < least <= MOST or any(each.above > 1 or each.below > 1 for each in sizes):
+    if not 1 < least <= MAX_BASE_SIZE or any(each.above > 1 or each.below > 1 for each in sizes):
         return None
     end = Poly.constant(least)
     few, many = (reduce(a.minimum, (a.floor_div(each.size - less, end - less) for each in sizes)) for less in (0, 1))
-    return Levels(a.ceil_log2(few + 1), a.ceil_log2(many + 1))
+    return HalvingDepth(a.ceil_log2(few + 1), a.ceil_log2(many + 1))
 
 
 SIZES = 2, 3
 
 
-def limited(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
+def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
@@ -205,7 +205,9 @@ ROUNDING = 2
 """How much more than its half a call's size may be to count as a half."""
 
 
-def shrinking(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
+def uneven_split_terms(
+    function: SizeFunction, steps: Sequence[Transition], upper: bool
+) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of terms, from the plain to the rich; none where all calls halve the sizes, or a step makes several."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers

@@ -66,7 +66,7 @@ class CaseCalls:
 
 
 @record(eq=False)
-class Move(CaseCalls):
+class IndexCase(CaseCalls):
     """A case of a function."""
 
     equation: Equation
@@ -76,12 +76,12 @@ class NotIndexedError(Exception):
     """The recursion is not one that indices alone decide."""
 
 
-def moves(function: SizeFunction) -> tuple[Move, ...]:
+def index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
     """The cases of a function that calls only itself. Raises NotIndexedError."""
     return tuple(_move(function, equation) for equation in function.equations)
 
 
-def _move(function: SizeFunction, equation: Equation) -> Move:
+def _move(function: SizeFunction, equation: Equation) -> IndexCase:
     try:
         forcing, factors = by_call(equation.value)
     except TooComplexError:
@@ -97,11 +97,11 @@ def _move(function: SizeFunction, equation: Equation) -> Move:
         made.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
     if calls(forcing) or equation.data:
         raise NotIndexedError
-    return Move(forcing, tuple(made), pinned, equation)
+    return IndexCase(forcing, tuple(made), pinned, equation)
 
 
 # Exact forms
-def elements(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
+def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     """Products of up to three quantities, the constant first."""
     found = [ONE]
     for degree in range(1, MAX_DEGREE + 1):
@@ -109,7 +109,7 @@ def elements(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def exact(all_moves: Sequence[Move], forms: Sequence[Poly]) -> Poly | None:
+def exact(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
     """The sum of multiples of forms that is what every case says, for all indices."""
     rows = [row for move in all_moves for row in _identities(move, forms, move.forcing)]
     if not rows:
@@ -153,7 +153,7 @@ def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterat
 
 
 # Bounds
-def weakened(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
+def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
     """What is somewhat less than a value that is at least 0, and may still be handed on."""
     for more in range(1, WIDEST + 1):
         for quantity in quantities:
@@ -183,7 +183,7 @@ class InductiveSearch:
     """Looks for bounds of one function."""
 
     def __init__(
-        self, function: SizeFunction, all_moves: Sequence[Move], declaration: Declaration, values: ValueTable
+        self, function: SizeFunction, all_moves: Sequence[IndexCase], declaration: Declaration, values: ValueTable
     ) -> None:
         self._function, self._moves, self._values = function, all_moves, values
         self._declaration = declaration
@@ -221,7 +221,7 @@ class InductiveSearch:
     def _invariants(self) -> Iterator[Invariant]:
         for number, move in enumerate(self._moves):
             for condition in move.equation.known if move.calls else ():
-                for candidate in weakened(condition, self._declaration.quantities):
+                for candidate in weakened_conditions(condition, self._declaration.quantities):
                     if self._kept(candidate, number):
                         begins = frozenset(n for n in range(len(self._moves)) if self._always(candidate, n, ()))
                         yield Invariant(candidate, begins)
@@ -291,21 +291,23 @@ class InductiveSearch:
         return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
 
 
-def closed(function: SizeFunction, declaration: Declaration, values: ValueTable | None) -> tuple[Poly, Poly] | None:
+def index_bounds(
+    function: SizeFunction, declaration: Declaration, values: ValueTable | None
+) -> tuple[Poly, Poly] | None:
     """A lower and an upper bound, the same where the form is exact; None where none is found."""
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
         with budget(MAX_TERM_PRODUCTS):
-            return _closed(moves(function), function, declaration, values)
+            return _index_bounds(index_cases(function), function, declaration, values)
     except (NotIndexedError, TooComplexError, EvaluationError):
         return None
 
 
-def _closed(
-    all_moves: Sequence[Move], function: SizeFunction, declaration: Declaration, values: ValueTable
+def _index_bounds(
+    all_moves: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
-    forms = elements(declaration.quantities)
+    forms = index_products(declaration.quantities)
     form = exact(all_moves, forms)
     if form is not None:
         return form, form
@@ -326,7 +328,7 @@ def _bound(search: InductiveSearch, kept: Sequence[Poly], quantities: Sequence[P
 
 
 @record(eq=False)
-class Reduced:
+class LengthRecurrence:
     """A function of the length of a range in place of its two indices; without a range a function as it is."""
 
     function: SizeFunction
@@ -337,15 +339,19 @@ class Reduced:
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
-def by_distance(function: SizeFunction) -> Reduced:
+def by_distance(function: SizeFunction) -> LengthRecurrence:
     """The function in terms of the distance of its two indices, where it has such and they matter in no other way."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for each in function.equations for name in each.facts.bounds)}
     found = index_range(indices, function.facts, used)
     try:
-        return Reduced(function) if found is None else Reduced(_Reduction(function, found).reduced(), found)
+        return (
+            LengthRecurrence(function)
+            if found is None
+            else LengthRecurrence(_Reduction(function, found).reduced(), found)
+        )
     except _IndexMattersError:
-        return Reduced(function)
+        return LengthRecurrence(function)
 
 
 class _IndexMattersError(Exception):

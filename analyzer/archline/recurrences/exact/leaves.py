@@ -28,8 +28,8 @@ from archline.recurrences.exact.basis import (
     absolute,
     distinct,
     divisors,
-    rank,
-    sided,
+    monomial_sort_key,
+    signed_logarithms,
     sizes_in,
     times,
 )
@@ -37,13 +37,13 @@ from archline.recurrences.exact.transitions import Transition, least_of
 from archline.recurrences.model import SizeFunction
 
 
-def pieces(size: Poly, most: Poly) -> Poly:
+def leaf_count(size: Poly, most: Poly) -> Poly:
     """The number of leaves of at most `most`."""
     least = a.exponential(2, halvings(size, most + 1))
     return least + a.positive_part(size - most * least)
 
 
-def shared(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
+def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
     """Whether each call has all of a size, or two calls have the halves of one above `most`."""
     return all(_keeps(name, most, step, function) for step in steps if step.calls)
 
@@ -74,7 +74,7 @@ def _without(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
     if floor is None:
         return value
     size, most, number = floor.argument, floor.modulus - 1, Symbol("pieces")
-    rest = pieces(size, most) - Poly.of_atom(part)
+    rest = leaf_count(size, most) - Poly.of_atom(part)
     counting = value.map_atoms(lambda atom: Poly.of_atom(number) - rest if atom == part else None)
     slope = counting.coefficients(number).get(1)
     left = any(_halvings_floor(each) is floor for each in counting.atoms())
@@ -91,7 +91,7 @@ def _halvings_floor(power: Atom) -> a.Floor | None:
     return next((floor for each in power.exponent.atoms() if (floor := counted(each)) is not None), None)
 
 
-MOST = 1 << 10
+MAX_LEAF_SIZE = 1 << 10
 
 
 @record
@@ -132,7 +132,7 @@ class SizeDivision:
         return a.minimum(self.size, self.most if upper else self.least)
 
 
-def splits(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
+def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
     """The sizes that calls divide, with what is known of them at leaves; none of others."""
     found: dict[str, SizeDivision] = {}
     divided = False
@@ -156,7 +156,7 @@ def splits(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, Siz
             if all(
                 0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, given, strict=True)
             ):
-                whole = shared(name, most, steps, function)
+                whole = is_divided_evenly(name, most, steps, function)
                 found[name] = SizeDivision(size, max(counts) > 1, Poly.constant(least), Poly.constant(most), whole)
                 divided = True
     return found if divided else {}
@@ -174,7 +174,7 @@ def _most(name: str, steps: Iterable[Transition]) -> int | None:
     if not known or None in known:
         return None
     most = max(each for each in known if each is not None)
-    return most if most <= MOST else None
+    return most if most <= MAX_LEAF_SIZE else None
 
 
 def at_leaves(found: dict[str, SizeDivision], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
@@ -188,9 +188,9 @@ def at_leaves(found: dict[str, SizeDivision], monomials: Iterable[Monomial], upp
         )
 
 
-def families(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
+def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
     """Sets of elements with terms for leaves of a fixed size, from the plain to the rich; none for other functions."""
-    found = splits(function, steps)
+    found = size_divisions(function, steps)
     if not found:
         return
     added, own = (
@@ -203,12 +203,14 @@ def families(function: SizeFunction, steps: Sequence[Transition], upper: bool) -
         }
         for inner in (True, False)
     )
-    few = [BasisTerm(Poly({each: fmpq(1)})) for each in sorted(added, key=rank)]
-    leaves = [BasisTerm(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=rank), upper)]
+    few = [BasisTerm(Poly({each: fmpq(1)})) for each in sorted(added, key=monomial_sort_key)]
+    leaves = [
+        BasisTerm(each, sign=1 if upper else -1) for each in at_leaves(found, sorted(own, key=monomial_sort_key), upper)
+    ]
     leaves.extend(
-        BasisTerm(pieces(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
+        BasisTerm(leaf_count(each.size, each.most), leaf=ONE) for each in found.values() if each.whole and each.serial
     )
-    plain = [each for each in sided(function) if each.value.names.isdisjoint(found)]
+    plain = [each for each in signed_logarithms(function) if each.value.names.isdisjoint(found)]
     logs = [*_levels(found, upper), *plain]
     serial = [each for each in logs if any(found[n].serial for n in each.value.names if n in found)]
     squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
@@ -228,7 +230,7 @@ def families(function: SizeFunction, steps: Sequence[Transition], upper: bool) -
 
 def counts(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
     """How often at most sizes are halved down to leaves of a fixed size, for upper bounds."""
-    return [each.halvings(True) for each in splits(function, steps).values()]
+    return [each.halvings(True) for each in size_divisions(function, steps).values()]
 
 
 def _sums(
@@ -240,10 +242,10 @@ def _sums(
     """
     in_turn, at_once = (any(each.serial == serial for each in found.values()) for serial in (True, False))
     if in_turn and (at_once or not upper):
-        yield from (_deep(some, leaves, found, most, upper) for most in (1, 2))
+        yield from (_product_leaf_terms(some, leaves, found, most, upper) for most in (1, 2))
 
 
-def _deep(
+def _product_leaf_terms(
     some: Sequence[BasisTerm], leaves: Sequence[BasisTerm], found: Mapping[str, SizeDivision], most: int, upper: bool
 ) -> tuple[BasisTerm, ...]:
     """Few terms for what each level adds, also times what a leaf has of a size, as where calls are of products.

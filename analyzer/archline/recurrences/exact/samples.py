@@ -21,11 +21,11 @@ from archline.recurrences.model import Equation, SizeFunction
 P = ParamSpec("P")
 T = TypeVar("T")
 SCALES = (8, 20, 70, 300, 1_000, 5_000)
-FEW = 4
+SCALES_OF_SEVERAL_SIZES = 4
 TRIES = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
-KEPT = 64
+MAX_CACHED_SETS = 64
 """How many sets of points are kept."""
 
 
@@ -56,12 +56,12 @@ class _Shape:
         return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
 
 
-def _once(
+def _cached_by_shape(
     found: Callable[Concatenate[SizeFunction, P], Iterator[T]],
 ) -> Callable[Concatenate[SizeFunction, P], tuple[T, ...]]:
     """What is found for a function, kept for all functions of the same shape."""
 
-    @lru_cache(maxsize=KEPT)
+    @lru_cache(maxsize=MAX_CACHED_SETS)
     def known(shape: _Shape, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
         return tuple(found(shape.function, *others, **named))
 
@@ -71,18 +71,18 @@ def _once(
     return found_of
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MAX_CACHED_SETS)
 def _cases(shape: _Shape) -> FunctionCases:
     """What applies where; of another function of the same shape, it is the equation in the same place."""
     return FunctionCases(shape.function)
 
 
-def points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Applying, ...]:
+def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Applying, ...]:
     """Up to `each` points for every equation, with the equation that applies there."""
     return tuple((function.equations[place], point) for place, point in _points(function, each, seed))
 
 
-@_once
+@_cached_by_shape
 def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
     cases = _cases(_Shape(function))
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
@@ -104,8 +104,8 @@ def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]
             return
 
 
-@_once
-def doubled(function: SizeFunction) -> Iterator[Point]:
+@_cached_by_shape
+def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
 
     One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
@@ -137,8 +137,10 @@ def _allowed(function: SizeFunction, arguments: Sequence[int]) -> bool:
     return all(holds(fact, sizes) for fact in function.where)
 
 
-@_once
-def far(function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)) -> Iterator[Point | None]:
+@_cached_by_shape
+def points_of_magnitude(
+    function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)
+) -> Iterator[Point | None]:
     """Points with every choice of sizes about 2^exponent, to compare how bounds grow; None where one is not allowed.
 
     `others` are exponents of the other sizes, None for the least.
@@ -167,7 +169,7 @@ def _arguments(function: SizeFunction, seed: int) -> Iterator[tuple[int, ...]]:
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
-    scales = SCALES if len(names) == 1 else SCALES[:FEW]
+    scales = SCALES if len(names) == 1 else SCALES[:SCALES_OF_SEVERAL_SIZES]
     if not seed:
         ends = [_start(function, name, powers.get(name)) for name in names]
         corners = list(product(*ends))

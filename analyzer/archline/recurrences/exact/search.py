@@ -26,14 +26,14 @@ from archline.language import call_graph
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
-from archline.recurrences.exact.base_cases import clamped
+from archline.recurrences.exact.base_cases import clamp_lower_bound
 from archline.recurrences.exact.basis import BasisTerm, bases
 from archline.recurrences.exact.constraints import (
     FAIR,
     GOOD,
     NEAR_ENOUGH,
     Coefficients,
-    Context,
+    InductionProblem,
     ProvedBound,
     StepWriter,
 )
@@ -46,7 +46,7 @@ BEYOND = 4
 MAX_EFFORT = 3_000_000
 
 
-def exact(context: Context) -> ProvedBound | None:
+def exact(context: InductionProblem) -> ProvedBound | None:
     """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes.
 
     It is fitted to values, and holds where it satisfies the equation of every case identically.
@@ -60,7 +60,7 @@ def exact(context: Context) -> ProvedBound | None:
     return None
 
 
-def _fitted(context: Context, elements: Sequence[BasisTerm]) -> Coefficients | None:
+def _fitted(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
     """The coefficients for which the sum takes all known values, where they exist; the simplest of several."""
     points, count = context.weighed, len(elements)
     table = context.writer.places.table([each.value for each in elements], [point for point, _ in points])
@@ -72,7 +72,7 @@ def _fitted(context: Context, elements: Sequence[BasisTerm]) -> Coefficients | N
 
 
 def _satisfied(
-    context: Context, elements: Sequence[BasisTerm], coefficients: Coefficients
+    context: InductionProblem, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> frozenset[Transition] | None:
     """Every case holds: with equality in one of the steps that it is the largest of, and none is larger.
 
@@ -81,7 +81,7 @@ def _satisfied(
     equal: dict[Equation, bool] = {}
     same_in: set[Transition] = set()
     for step in context.steps:
-        margin = _margin(context.writer, step, elements, coefficients)
+        margin = _inductive_margin(context.writer, step, elements, coefficients)
         if margin is None or not context.writer.proves(step, margin):
             return None
         same = context.writer.proves(step, -margin)
@@ -93,7 +93,7 @@ def _satisfied(
     return frozenset(same_in) if all(equal.values()) else None
 
 
-def _margin(
+def _inductive_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
     """How much more a sum is than what a step adds to its calls; None where an element cannot be written there."""
@@ -108,7 +108,7 @@ def _margin(
 
 
 @record
-class Given:
+class SearchInputs:
     """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
 
     `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: where terms were looked at before.
@@ -120,16 +120,18 @@ class Given:
     places: PointTable = field(default_factory=PointTable)
 
 
-def exact_form(function: SizeFunction, given: Given) -> ProvedBound | None:
+def exact_form(function: SizeFunction, given: SearchInputs) -> ProvedBound | None:
     """A closed form of a function of the sizes alone, or None where none is found."""
     try:
-        return exact(Context(function, True, given.foreign[BoundSide.EXACT], given.values, places=given.places))
+        return exact(
+            InductionProblem(function, True, given.foreign[BoundSide.EXACT], given.values, places=given.places)
+        )
     except (NotComparableError, TooComplexError):
         return None
 
 
-def bound(
-    function: SizeFunction, upper: bool, given: Given, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
+def search_bound(
+    function: SizeFunction, upper: bool, given: SearchInputs, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
 ) -> ProvedBound | None:
     """The best of what is found for the function.
 
@@ -138,7 +140,7 @@ def bound(
     """
     side = BoundSide.UPPER if upper else BoundSide.LOWER
     try:
-        context = Context(function, upper, given.foreign[side], given.values, everywhere, target, given.places)
+        context = InductionProblem(function, upper, given.foreign[side], given.values, everywhere, target, given.places)
     except NotComparableError:
         return None
     best: ProvedBound | None = None
@@ -168,7 +170,7 @@ class CaseComponent:
 
 
 @record(eq=False)
-class Layer:
+class ComponentBounds:
     """Bounds of a group of cases, which are those at these places."""
 
     places: tuple[int, ...]
@@ -177,12 +179,12 @@ class Layer:
 
 
 @record(eq=False)
-class Layered:
+class LayeredSystem:
     """The functions with bounds of all groups but the last in their cases' place, which make no calls so."""
 
     least: SizeFunction
     most: SizeFunction
-    layers: tuple[Layer, ...]
+    layers: tuple[ComponentBounds, ...]
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -194,7 +196,7 @@ class Layered:
         return (*ways, "")
 
 
-def groups(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
+def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
     """The places of recursive cases in groups: calls are of the own group, of earlier ones and of no recursive case.
 
     Of several functions, which are bounds of one and have the same cases, the calls of all.
@@ -225,12 +227,14 @@ def groups(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
 Known = tuple[ProvedBound | None, ProvedBound | None]
 
 
-def layered(least: SizeFunction, most: SizeFunction, known: Known, given: Given) -> Layered | None:
+def bound_by_components(
+    least: SizeFunction, most: SizeFunction, known: Known, given: SearchInputs
+) -> LayeredSystem | None:
     """Bounds of all groups, those `known` of the functions where there are no better ones; None for only one group."""
-    found = groups([least] if least is most else [least, most])
+    found = case_components([least] if least is most else [least, most])
     if len(found) < 2:
         return None
-    layers: list[Layer] = []
+    layers: list[ComponentBounds] = []
     try:
         with budget(MAX_EFFORT, own=True):
             for group in found:
@@ -242,21 +246,23 @@ def layered(least: SizeFunction, most: SizeFunction, known: Known, given: Given)
                     least, most = _with_values(least, group, layer.low), _with_values(most, group, layer.high)
     except OutOfBudgetError:
         return None
-    return Layered(least, most, tuple(layers))
+    return LayeredSystem(least, most, tuple(layers))
 
 
-def _layer(least: SizeFunction, most: SizeFunction, group: CaseComponent, known: Known, given: Given) -> Layer | None:
+def _layer(
+    least: SizeFunction, most: SizeFunction, group: CaseComponent, known: Known, given: SearchInputs
+) -> ComponentBounds | None:
     ends = []
     for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
         # What is lost in a group is lost again in those that call it.
-        found = bound(_reached(function, group), upper, given, target=GOOD)
+        found = search_bound(_reached(function, group), upper, given, target=GOOD)
         best = found if found is not None and found.better(whole) else whole
         if best is None:
             return None
         ends.append(best)
     low, high = ends
     cases = [least.equations[place] for place in group.places]
-    return Layer(group.places, replace(low, value=clamped(cases, low.value)), high)
+    return ComponentBounds(group.places, replace(low, value=clamp_lower_bound(cases, low.value)), high)
 
 
 def _reached(function: SizeFunction, group: CaseComponent) -> SizeFunction:

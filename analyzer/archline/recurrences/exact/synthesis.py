@@ -41,16 +41,22 @@ from archline.recurrences.exact.basis import BasisTerm, bases, distinct, familie
 from archline.recurrences.exact.constraints import (
     ALIKE,
     FAIR,
-    FAR,
+    FAR_EXPONENTS,
     GOOD,
     NEAR_ENOUGH,
     Coefficients,
-    Context,
+    InductionProblem,
     ProvedBound,
     Ratio,
-    bent,
+    hinge_bases,
 )
-from archline.recurrences.exact.halved_sizes import leveled, limited, on_a_path, reproduced, shrinking
+from archline.recurrences.exact.halved_sizes import (
+    depth_terms,
+    log_product_terms,
+    master_terms,
+    on_a_path,
+    uneven_split_terms,
+)
 from archline.recurrences.exact.transitions import Transition
 
 ROUNDED = 1 + 1e-6
@@ -92,22 +98,22 @@ def best_proved(
     return best
 
 
-ENOUGH = 4
-MAX_LEFT_OUT, FEW = 8, 3_000
+MIN_SETS_TRIED = 4
+MAX_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
 """How many terms it is tried to do without, and the products up to which that takes little time."""
-QUICK, LONG = 200, 4_000
+QUICK, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
 """The products up to which a good bound is looked for, and one that is fair."""
-PLAIN = 7
+MAX_SETS_OF_OTHER_GROWTH = 7
 """How many sets are tried where nothing grows as the function does."""
 MAX_EFFORT = 2_000_000
 SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
-LOGARITHM = Fraction(FAR[1], FAR[0])
+LOGARITHM = Fraction(FAR_EXPONENTS[1], FAR_EXPONENTS[0])
 """How a logarithm grows from far points to farther ones."""
 STEADY = 1.4
 """How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
 ROOM = Fraction(21, 20)
 """How much larger the factor may get for shorter coefficients."""
-LARGE, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
+LARGE_FACTOR, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
 """Above this factor it may get no more than this much larger."""
 PLAINLY = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
@@ -127,7 +133,7 @@ There = Sequence[Sequence[Number]]
 class Synthesis:
     """The search for the bounds of one function."""
 
-    def __init__(self, context: Context, capped: bool = True) -> None:
+    def __init__(self, context: InductionProblem, capped: bool = True) -> None:
         self._context = context
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
@@ -170,15 +176,15 @@ class Synthesis:
             plain += tolerance == SIMILAR
             if self._able(elements, tolerance):
                 yield from self._new(elements, tolerance, seen)
-            elif tolerance == SIMILAR and plain <= PLAIN:
+            elif tolerance == SIMILAR and plain <= MAX_SETS_OF_OTHER_GROWTH:
                 others.append(elements)
 
     def _sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
         """All sets, each with how far its growth may be from that of the function."""
         context = self._context
         yield from ((each, SIMILAR) for each in self._special())
-        yield from ((each, ROUGHLY) for each in bent(context.function, context.steps))
-        several = [] if context.values is None else list(limited(context.function, context.steps))
+        yield from ((each, ROUGHLY) for each in hinge_bases(context.function, context.steps))
+        several = [] if context.values is None else list(log_product_terms(context.function, context.steps))
         # Products of logarithms show late next to what is added to them, and levels above leaves grow faster.
         for elements in several:
             yield elements, ROUGHLY
@@ -199,13 +205,15 @@ class Synthesis:
     def _enough(self, best: ProvedBound, turn: int) -> bool:
         if self._context.values is None:
             # Its factor is not known; an upper bound of plain terms is seldom improved by richer ones.
-            return self._context.upper or turn >= ENOUGH
+            return self._context.upper or turn >= MIN_SETS_TRIED
         if not best.steady:
             return False
         if not self._context.far:
-            return best.factor <= (GOOD if turn < ENOUGH else FAIR)
+            return best.factor <= (GOOD if turn < MIN_SETS_TRIED else FAIR)
         # One that grows as the function does is seldom improved much by richer sets, which take long.
-        patience = GOOD if self._tried <= QUICK else FAIR if self._tried <= LONG else self._context.target
+        patience = (
+            GOOD if self._tried <= QUICK else FAIR if self._tried <= MAX_PRODUCTS_FOR_FAIR else self._context.target
+        )
         return best.factor <= min(patience, self._context.target)
 
     def _able(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
@@ -218,7 +226,7 @@ class Synthesis:
                 return False
             # Integers compare many times as fast as fractions do.
             own = after.numerator * before.denominator, after.denominator * before.numerator
-            return _about(own, growth.as_integer_ratio(), tolerance)
+            return _has_similar_growth(own, growth.as_integer_ratio(), tolerance)
 
         return all(
             any(alike(element, far, farther, growth) for element in elements)
@@ -228,7 +236,7 @@ class Synthesis:
     def _special(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Sets for calls that do not halve all sizes."""
         context = self._context
-        yield from shrinking(context.function, context.steps, context.upper)
+        yield from uneven_split_terms(context.function, context.steps, context.upper)
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
             # Where the growth is not known, the first bound is taken.
             yield from logarithmic(context.function)
@@ -237,7 +245,7 @@ class Synthesis:
         """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
         context = self._context
         if self._caps and context.target == NEAR_ENOUGH:
-            yield from leaves.families(context.function, context.steps, context.upper)
+            yield from leaves.leaf_term_sets(context.function, context.steps, context.upper)
 
     def _with_leaves(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
@@ -250,8 +258,8 @@ class Synthesis:
     def _families(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Sets of elements for any recursion, from the plain to the rich."""
         context = self._context
-        powers = tuple(reproduced(context.function, context.steps, context.upper))
-        near = leveled(context.function, context.steps)
+        powers = tuple(master_terms(context.function, context.steps, context.upper))
+        near = depth_terms(context.function, context.steps)
         for turn, elements in enumerate(families(context.function, *context.forcings())):
             if near and not turn:
                 yield (*elements, *near)
@@ -287,15 +295,15 @@ class Synthesis:
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
         there = self._context.writer.places.table(
-            [each.value for each in elements], [point for (point, _), _ in self._context.watched]
+            [each.value for each in elements], [point for (point, _), _ in self._context.evaluation_points]
         )
         goal = self._goal(elements, there)
-        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= FEW else 0)
+        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0)
         if found is None:
             return None
         context = self._context
         near = self._near(elements, there, found)
-        target = near * (ROOM if near <= LARGE else LITTLE_ROOM)
+        target = near * (ROOM if near <= LARGE_FACTOR else LITTLE_ROOM)
         known = list(zip(parts, found.weights, strict=True))
         short = tuple(shortened(found.coefficients.tolist(), self._sign))
         return best_proved(
@@ -313,10 +321,12 @@ class Synthesis:
         if not len(goal.watched):
             return np.zeros(len(short))
         numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
-        ones = np.array([1 / float(value + 1) for (_, value), _ in context.watched])[:, None]
+        ones = np.array([1 / float(value + 1) for (_, value), _ in context.evaluation_points])[:, None]
         shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
         factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
-        largest: Array = (factors / np.array([float(share) for _, share in context.watched])[:, None]).max(axis=0)
+        largest: Array = (factors / np.array([float(share) for _, share in context.evaluation_points])[:, None]).max(
+            axis=0
+        )
         return largest
 
     def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
@@ -394,10 +404,12 @@ class Synthesis:
     def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
         """The bound at the samples and at far points, each relative to the function there."""
         context = self._context
-        rows = [self._factors(row, value) for row, ((_, value), _) in zip(there, context.watched, strict=True)]
+        rows = [
+            self._factors(row, value) for row, ((_, value), _) in zip(there, context.evaluation_points, strict=True)
+        ]
         near, far = rows[: len(context.near)], rows[len(context.near) :]
         # Of a lower bound the entries are those of 1/factor.
-        shares = [float(share if context.upper else 1 / share) for _, share in context.watched]
+        shares = [float(share if context.upper else 1 / share) for _, share in context.evaluation_points]
         watched = [[*each, share] for each, share in zip(rows, shares, strict=True)]
         mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(each.inner is not None for each in elements):
@@ -421,7 +433,7 @@ class Synthesis:
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 
-def _about(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
+def _has_similar_growth(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
     """Whether two growths are about the same; a constant added to a logarithm still counts at far points."""
     above, below = one[0] * other[1], other[0] * one[1]
     most, least = tolerance.as_integer_ratio()

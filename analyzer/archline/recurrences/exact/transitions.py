@@ -81,13 +81,13 @@ def steps_of(
     Raises TooComplexError where calls are multiplied.
     """
     value = alternatives(equation.value, a.Applied)
-    return [_step(equation, each, foreign or {}) for each in _needed(value, upper, prefer)]
+    return [_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
 
 
-def _needed(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
+def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
     if isinstance(value, Poly):
         return [value]
-    found = [_needed(each, upper, prefer) for each in value.parts]
+    found = [_needed_values(each, upper, prefer) for each in value.parts]
     if value.least == upper:
         # One is enough: the tightest, where they can be ranked.
         ranked = sorted(found, key=lambda each: prefer(each[0]))
@@ -111,7 +111,7 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
     return Transition(equation, equation.facts, forcing, tuple(called))
 
 
-def valid(step: Transition, function: SizeFunction) -> Transition:
+def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
     """The step with what its calls imply: their sizes are ones that the declaration allows, or the run stops."""
     values = [
         argument - function.least[name]
@@ -125,7 +125,7 @@ def valid(step: Transition, function: SizeFunction) -> Transition:
     return step if known is None else replace(step, facts=known.facts)
 
 
-def regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
+def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
     """Where the function is called by itself. Raises NotComparableError."""
     found: list[Region] = []
     for step in steps:
@@ -160,7 +160,7 @@ def _least_of(value: Poly, facts: Facts) -> int | None:
     return low + 1 if never_negative(value - low - 1, facts) else low
 
 
-def reached(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
+def reached_transitions(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
     """A step of a case without calls in every region that recursive calls reach; others as they are, at any size."""
     if step.calls or step.equation.recursive:
         yield step

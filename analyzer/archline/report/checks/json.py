@@ -6,7 +6,7 @@ from typing import Any
 
 from archline.report import json
 from archline.report.findings import CheckReport
-from archline.report.view import Contract, Stop
+from archline.report.view import Contract, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -38,10 +38,10 @@ def render(report: CheckReport, width: int) -> str:
         }
         for view in report.targets
     ]
-    findings = [json.of(each, "code", "level", "message", "path", "line", "algorithm") for each in report.findings]
+    findings = [json.pick(each, "code", "level", "message", "path", "line", "algorithm") for each in report.findings]
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 
-def _stop(stop: Stop) -> dict[str, Any]:
+def _stop(stop: StoppedRun) -> dict[str, Any]:
     """A run that a fault of the program stops."""
-    return {"at": json.point(stop.at), **json.of(stop, "code", "message", "place")}
+    return {"at": json.point(stop.at), **json.pick(stop, "code", "message", "place")}

@@ -28,7 +28,7 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _result(finding: CheckFinding, rule: int, root: Path, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
-    """Give a finding a fingerprint that stays the same when lines are added above and messages are worded anew."""
+    """Give a finding a fingerprint that stays the same when lines are added above and messages are reworded."""
     path = from_root(finding.path, root)
     subject = (finding.code, path, finding.algorithm)
     fingerprints = {

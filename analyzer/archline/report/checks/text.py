@@ -10,7 +10,7 @@ from archline.report.growth import proof_text
 from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
 from archline.report.view import CheckView, Contract
 
-MANY = 20
+MAX_LISTED_CLAIMS = 20
 """Of more claims that hold a line a file says how many do."""
 
 
@@ -18,7 +18,7 @@ def render(report: CheckReport, width: int) -> str:
     """The contracts of every algorithm, and how many have which outcome."""
     if report.problems and not report.targets:
         return ""
-    many = not report.verbose and sum(each.outcome == "holds" for each in report.all) > MANY
+    many = not report.verbose and sum(each.outcome == "holds" for each in report.all) > MAX_LISTED_CLAIMS
     short = report.quiet or many
     lines: list[str] = []
     for view in report.targets:
@@ -27,15 +27,15 @@ def render(report: CheckReport, width: int) -> str:
             stop = [] if group.stop is None else wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             if short and not claims and (report.quiet or not stop):
                 continue
-            shown = list(_group(report, claims, width)) or ([] if short else ["  ensures nothing"])
+            shown = list(_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
             if group.assumptions:
                 shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
             if group.messages:
                 shown.append(f"  messages: {group.messages}")
             lines += [group.name, *shown, *stop, ""]
     if many and not report.quiet:
-        held = [line for view in report.targets for line in _held(view)]
-        lines += [*held, ""] if len(held) <= MANY else []
+        held = [line for view in report.targets for line in _held_summary(view)]
+        lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
     entries = [each for each in report.findings if (each.code, each.level) in OF_ENTRIES]
     for each in entries:
         lines += wrap(f"{each.place}: {each.level}: {each.message}  [{each.code}]", width, "    ")
@@ -48,7 +48,7 @@ def render(report: CheckReport, width: int) -> str:
     return "\n".join([*lines, *([""] if entries else []), "; ".join([*said, *more])]) + "\n"
 
 
-def _held(view: CheckView) -> Iterator[str]:
+def _held_summary(view: CheckView) -> Iterator[str]:
     """The number of claims of a file that hold, and whether any of them rests on assumptions."""
     held = [(each, group) for group in view.groups for each in group.contracts if each.outcome == "holds"]
     if held:
@@ -56,7 +56,7 @@ def _held(view: CheckView) -> Iterator[str]:
         yield f"{view.target}: {tally(each for each, _ in held)}{', under assumptions' if assuming else ''}"
 
 
-def _group(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
+def _group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
     """Places and outcomes in columns, with the reasons and proofs indented."""
     room = max((len(f"{each.place}:") for each in contracts), default=0)
     outcomes = max((len(each.outcome) for each in contracts), default=0)

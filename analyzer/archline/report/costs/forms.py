@@ -8,9 +8,9 @@ from math import prod
 from operator import itemgetter
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.chosen_regimes import LINE, chosen, is_constant, point_of, value_at, words
+from archline.analysis.cache.chosen_regimes import LINE, is_constant, point_of, select_regimes, value_at, words_needed
 from archline.analysis.cost import ConditionalBound, Regime, Residency
-from archline.claims.optimality import Attained
+from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
 from archline.expr.text import Formula, behind, conjunction, joined, phrase
 from archline.growth.leading_terms import CACHE, grown
@@ -20,7 +20,7 @@ from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
 from archline.records import record, replace
 from archline.report.cost_view import CostRow, CostView
-from archline.report.derivation import compulsory, factors, floors
+from archline.report.derivation import any_schedule_bound_text, compulsory_label, gap_lines
 
 IO = "io (cache misses)"
 LEADING = "~: leading terms as all sizes grow"
@@ -47,15 +47,15 @@ def divisors_of(row: CostRow) -> frozenset[str]:
     return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
 
 
-SHORT = 30
+MAX_CONDITION_WIDTH = 30
 """Characters of a least Z that are shown in full."""
 CASES = 4
 """Up to so many cases of the sizes are all shown."""
 LENGTHS = (*range(1, 65), 2**20)
 """Lengths of lines at which numbers of lines that depend on them alone are looked at."""
-LITTLE = 20
+MIN_NAMED_SHARE = 20
 """What is less than this part of the largest is not named."""
-NEARLY, FEW = 0.04, 4
+NEARLY, LINE_TOLERANCE = 0.04, 4
 """So near are lines to those of a part that they are the same."""
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
@@ -67,7 +67,7 @@ def what_fits(regime: ConditionalBound) -> str:
     if is_constant(regime):
         return _counted(regime)
     point = point_of((regime,))
-    parts = [_part(lines, kept, point) for lines, kept in _together(regime, point)]
+    parts = [_part_name(lines, kept, point) for lines, kept in _resident_lines_by_array(regime, point)]
     if not parts:
         return "parts of arrays"
     *before, last = (template.format(array) for template, array in parts)
@@ -78,30 +78,32 @@ def what_fits(regime: ConditionalBound) -> str:
 
 def _counted(regime: ConditionalBound) -> str:
     """Numbers of lines, for lines of all lengths."""
-    found = {int(words(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
+    found = {int(words_needed(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
     least, most = min(found), max(found)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
-def _together(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
+def _resident_lines_by_array(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
     """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
     held: dict[str, list[tuple[float, Residency]]] = {}
     for each in regime.kept:
         if not each.held.names <= CACHE:
             held.setdefault(each.array, []).append((value_at(each.held, point), each))
-    left = most = words(regime, point) / LINE
+    left = most = words_needed(regime, point) / LINE
     largest = {array: max(own, key=itemgetter(0)) for array, own in held.items()}
     of_all = {array: sum(lines for lines, _ in own) for array, own in held.items()}
     found = [(all_ if (all_ := of_all[array]) <= most else lines, kept) for array, (lines, kept) in largest.items()]
     for lines, kept in sorted(found, key=itemgetter(0), reverse=True):
-        if left >= lines >= most / LITTLE:
+        if left >= lines >= most / MIN_NAMED_SHARE:
             left -= lines
             yield lines, kept
 
 
-def _part(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str, str]:
+def _part_name(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str, str]:
     """What part of an array so many lines are, and the array."""
-    units = {name: size for name, size in _parts(kept, point) if abs(lines - size) <= max(FEW, NEARLY * size)}
+    units = {
+        name: size for name, size in _parts(kept, point) if abs(lines - size) <= max(LINE_TOLERANCE, NEARLY * size)
+    }
     return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), kept.array
 
 
@@ -136,7 +138,7 @@ def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, flo
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     shown: set[str] = set()
-    for each in chosen(row.alternatives):
+    for each in select_regimes(row.alternatives):
         form = short_form(each.upper, view.text)
         if form not in shown:
             shown.add(form)
@@ -150,17 +152,17 @@ def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
             text = Formula(least)
         case other:
             text = Formula(other)
-    if len(text) <= SHORT:
+    if len(text) <= MAX_CONDITION_WIDTH:
         return text
     leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in each.needs if "Z" in need.names}
     known = [lead for lead in leads if lead is not None]
     if len(known) < len(leads):
-        return cut(text, 2 * SHORT)
+        return cut(text, 2 * MAX_CONDITION_WIDTH)
     large = grown(frozenset().union(*(lead.names for lead in known)))
     most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
     texts = sorted(map(view.text, most))
     short = Formula(texts[0].tree if len(texts) == 1 else b.call("max", *(each.expr for each in texts)), "~")
-    return cut(min(short, text, key=len), 2 * SHORT)
+    return cut(min(short, text, key=len), 2 * MAX_CONDITION_WIDTH)
 
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
@@ -237,20 +239,20 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     if row.lower is None:
         return
     if view.at is not None:
-        yield from factors(row)
+        yield from gap_lines(row)
         return
     found = row.attained
     lower = row.regimes[-1].lower if row.regimes else row.lower
-    least, kind = short_form(lower, view.text), compulsory(row, lower)
+    least, kind = short_form(lower, view.text), compulsory_label(row, lower)
     if found is None or not found.floors:
         yield phrase("lower bound: ", least, f", {kind}")
     else:
-        yield phrase("lower bound for any schedule: ", floors(found), f", and {kind}, ", least)
+        yield phrase("lower bound for any schedule: ", any_schedule_bound_text(found), f", and {kind}, ", least)
     if found is not None:
         yield from _nearness(view, row, found)
 
 
-def _nearness(view: CostView, row: CostRow, found: Attained) -> Iterator[str]:
+def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator[str]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
     bounds = {each.when: each for each in row.alternatives}

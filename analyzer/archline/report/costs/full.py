@@ -8,9 +8,9 @@ from typing import Any
 
 from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
-from archline.claims.optimality import Attained
+from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
-from archline.costs.communication import replicated
+from archline.costs.communication import replication_note
 from archline.expr.text import joined, phrase
 from archline.numbers import exact, point_text, readable
 from archline.report import communication, derivation, lru
@@ -19,7 +19,7 @@ from archline.report.cost_view import CostRow, CostView, relations
 from archline.report.costs.page import on_several
 from archline.report.documents import Document, Section, Table
 from archline.report.findings import contracts
-from archline.report.json import VERSION, contract, of, plain, point
+from archline.report.json import VERSION, contract, pick, point, to_json_value
 from archline.report.lru import document as lru_document
 from archline.report.view import Number, ValueRange
 
@@ -28,7 +28,7 @@ def document(view: CostView) -> Document:
     """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
     known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
-    near = [factor for row in view.rows for factor in derivation.factors(row)]
+    near = [factor for row in view.rows for factor in derivation.gap_lines(row)]
     claims = Table(("outcome", "claim"), tuple(map(tuple, contracts(view.contracts))), headed=False)
     return Document(
         view.algorithm,
@@ -38,7 +38,7 @@ def document(view: CostView) -> Document:
             (Table(("metric", "status", "", "cost"), tuple(_costs(view))),),
             () if view.at is None else (f"at {point_text(view.at)}{assumed}", _values(view), *near),
             tuple(communication.items(known)) if known is not None and known.bounds else (),
-            () if view.replicated is None else (replicated(view.replicated, known is not None),),
+            () if view.replicated is None else (replication_note(view.replicated, known is not None),),
             on_several(view),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
             (Section("assuming", view.assumptions),) if view.assumptions else (),
@@ -97,7 +97,7 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
 
 def as_document(view: CostView) -> dict[str, Any]:
     """`archline cost`."""
-    document = {"version": VERSION, **of(view, "algorithm", "parameters", "symbols", "assumptions")}
+    document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.at is not None:
         document["at"] = point(view.at)
         document["cache_assumed"] = view.cache_assumed
@@ -109,22 +109,22 @@ def as_document(view: CostView) -> dict[str, Any]:
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))
     if view.schedules:
-        document["schedules"] = [of(each, "schedule=name", "bound", "source") for each in view.schedules]
+        document["schedules"] = [pick(each, "schedule=name", "bound", "source") for each in view.schedules]
     if view.lru is not None:
         document["lru"] = lru_document(view, view.lru)
-    found: dict[str, Any] = plain(document, view.text)
+    found: dict[str, Any] = to_json_value(document, view.text)
     return found
 
 
 def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     cost = {
-        **of(row, "status", "lower", "upper", "growth"),
+        **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
-            *(of(each, "when", "lower", "upper") for each in row.regimes),
+            *(pick(each, "when", "lower", "upper") for each in row.regimes),
             *({"when": each.when, "lower": row.lower or ZERO, "upper": each.upper} for each in row.alternatives),
         ],
         "lowers": [{"by": looked, "lower": lower} for looked, lower in row.lowers],
-        **of(row, "reason=why", "place", "declared"),
+        **pick(row, "reason=why", "place", "declared"),
     }
     if view.at is not None:
         cost["value"] = row.values
@@ -155,14 +155,14 @@ def _reached(found: ReachedRegion) -> dict[str, Any]:
 
 def _published(found: Published) -> dict[str, Any]:
     """Lower bounds of the literature, for lines of one word."""
-    bounds = [of(each, "by", "source", "bound=text", "growth=relation", "times") for each in found.bounds]
+    bounds = [pick(each, "by", "source", "bound=text", "growth=relation", "times") for each in found.bounds]
     return {"kernel": found.kernel, "bounds": bounds, "because": found.because}
 
 
-def _any_order(row: CostRow, attained: Attained) -> dict[str, Any]:
+def _any_order(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
     """How close the bounds are to the lower bound over all schedules, and to each other."""
-    regimes = [of(each, "when", "factor", "reason") for each in attained.regimes]
-    found = {**of(attained, "omega=floors", "under"), "regimes": regimes}
+    regimes = [pick(each, "when", "factor", "reason") for each in attained.regimes]
+    found = {**pick(attained, "omega=floors", "under"), "regimes": regimes}
     if row.any_order is not None and row.values is not None:
         found["value"] = exact(row.any_order)
         found["factor"] = _ratio(row.values.upper, row.any_order)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.claims.communication_bounds import Ends
-from archline.costs.communication import replicated
+from archline.costs.communication import replication_note
 from archline.expr import build as b
 from archline.expr.build import ONE
 from archline.expr.text import Formula, behind, conjunction, format_fact, joined, phrase
@@ -19,7 +19,14 @@ from archline.language.metrics import OF_CACHE
 from archline.numbers import point_text, readable, short
 from archline.records import replace
 from archline.report import derivation, lru
-from archline.report.communication import BoundView, CommunicationView, factor, nearness_text, numeral, on_processors
+from archline.report.communication import (
+    BoundView,
+    CommunicationView,
+    factor_text,
+    nearness_text,
+    numeral,
+    on_processors,
+)
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import IO, LEADING, PageRow, bound_sentences, divisors_of, metric_rows, regime_rows
 from archline.report.documents import Document, Section, Table, text
@@ -197,10 +204,10 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
     for index, each in enumerate(valued):
         assert each.value is not None
         known = view.words is not None and (index == 0 or each.value[1] < 0)
-        near = factor(view.words, each.value) if known and view.words is not None else ""
+        near = factor_text(view.words, each.value) if known and view.words is not None else ""
         yield PageRow("words" if not index else "", numeral(max(each.value, NOTHING)), each.kind, near)
     if view.least_messages is not None and view.least_messages[0] > 0:
-        near = "" if view.messages is None else factor(view.messages, view.least_messages)
+        near = "" if view.messages is None else factor_text(view.messages, view.least_messages)
         yield PageRow("messages", numeral(view.least_messages), "words over memory", near)
 
 
@@ -224,7 +231,7 @@ def _least_assumptions(view: CommunicationView) -> Iterator[str]:
 def _replicated(view: CostView) -> Iterator[str]:
     """That the input is replicated, and that there are no bounds then."""
     if view.replicated is not None:
-        yield replicated(view.replicated, view.communication is not None)
+        yield replication_note(view.replicated, view.communication is not None)
 
 
 def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:

@@ -16,7 +16,7 @@ from archline.report import json
 from archline.report.documents import markdown
 from archline.report.energies import shown
 from archline.report.energies.text import as_text, document
-from archline.report.latex import displayed, escaped, expression
+from archline.report.latex import display_text, escape_text, expression
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
 VERSION = 2
@@ -31,14 +31,14 @@ def _document(result: EnergyResult) -> dict[str, Any]:
     """One result."""
     answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
     return {
-        **json.of(result, "algorithm", "machine=machine.name", "model=model.name"),
+        **json.pick(result, "algorithm", "machine=machine.name", "model=model.name"),
         "at": json.point(result.at),
         **answer,
-        **json.of(result, "expression=model.expression", "converted"),
+        **json.pick(result, "expression=model.expression", "converted"),
         "cache": cache(result.cache),
         "processors": result.processors,
         "inputs": {name: input_(each) for name, each in result.inputs.items()},
-        **json.of(result.model, "convention", "stated_error=error", "leaves_out"),
+        **json.pick(result.model, "convention", "stated_error=error", "leaves_out"),
         "notes": shown.notes(result),
         "data": result.data,
     }
@@ -46,14 +46,14 @@ def _document(result: EnergyResult) -> dict[str, Any]:
 
 def input_(given: Input) -> dict[str, Any]:
     """An input; `from` is derived, executed or declared, or given for Z and L."""
-    return json.of(given, "lower=amount.lower", "upper=amount.upper", "from=origin")
+    return json.pick(given, "lower=amount.lower", "upper=amount.upper", "from=origin")
 
 
 def cache(used: CacheUsed | None) -> dict[str, Any] | None:
     """The cache that io is of."""
     if used is None:
         return None
-    return {**json.of(used, "Z=words", "L=line", "policy"), "assumed": used.origin == "assumed"}
+    return {**json.pick(used, "Z=words", "L=line", "policy"), "assumed": used.origin == "assumed"}
 
 
 def _numbers(result: EnergyResult) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
     defined = result.model.figures
     return {
         **amounts,
-        **json.of(estimate, "binds", "margin"),
+        **json.pick(estimate, "binds", "margin"),
         "figures": {
             name: {**_term(defined[name].formula, each), "unit": defined[name].unit}
             for name, each in estimate.figures.items()
@@ -80,16 +80,16 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
 
 
 def _term(formula: str, amount: Interval | Ends) -> dict[str, Any]:
-    return {"formula": formula, **json.of(amount, "lower", "upper")}
+    return {"formula": formula, **json.pick(amount, "lower", "upper")}
 
 
 def _level(level: Level) -> dict[str, Any]:
     """What a level serves, fetches and takes; null of slow memory, or where the machine does not say it."""
-    sizes = json.of(level, "capacity", "line", "share")
+    sizes = json.pick(level, "capacity", "line", "share")
     return {
         "level": level.name,
         **{name: None if each is None else exact(each) for name, each in sizes.items()},
-        **json.of(level, "served", "misses", "bytes", "time", "energy"),
+        **json.pick(level, "served", "misses", "bytes", "time", "energy"),
     }
 
 
@@ -106,7 +106,7 @@ def floor_document(floor: EnergyFloor) -> dict[str, Any]:
 
 def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
     """Both ends of an amount."""
-    return None if amount is None else {**json.of(amount, "lower", "upper"), "unit": unit}
+    return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
 
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _align(result: EnergyResult) -> str:
     rows = [rf"  E &{relation} {expression(shown.energy_formula(result.model).tree)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
-            rows.append(rf"  &\quad {displayed(phrase('where ', joined(result.symbolic.when, ' and ')))}")
+            rows.append(rf"  &\quad {display_text(phrase('where ', joined(result.symbolic.when, ' and ')))}")
         for each in result.symbolic.metrics:
             assert each.ends is not None
             name, (lower, upper) = rf"\mathrm{{{each.name}}}", each.ends
@@ -210,4 +210,4 @@ def _align(result: EnergyResult) -> str:
 
 def _amount(text: str) -> str:
     """`4.213 mJ` with its unit upright, and bounds as a range."""
-    return rf"\text{{{escaped(text.replace(' .. ', ' to '))}}}"
+    return rf"\text{{{escape_text(text.replace(' .. ', ' to '))}}}"

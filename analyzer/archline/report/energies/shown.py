@@ -14,7 +14,7 @@ from archline.energy.units import amount_text, format_si
 from archline.expr.intervals import Interval
 from archline.expr.text import Formula, joined, phrase
 from archline.numbers import readable
-from archline.report.communication import factor
+from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
 from archline.report.view import Number
 
@@ -153,7 +153,7 @@ def floor(result: EnergyResult) -> list[str]:
     for name, unit in (("energy", "J"), ("time", "s")):
         bound, own = least.estimate.by(name), estimate.by(name)
         if bound is not None and own is not None and bound.lower:
-            near = factor((own.lower, own.upper), (bound.lower, bound.lower))
+            near = factor_text((own.lower, own.upper), (bound.lower, bound.lower))
             found.append(f"{name} >= {format_si(bound.lower, unit)}: {near}")
     if not found:
         return []

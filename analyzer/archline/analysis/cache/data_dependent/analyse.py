@@ -20,14 +20,27 @@ from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.relax import bound_away
-from archline.analysis.cache.data_dependent.cases import FetchedLines, Making, Solving, Stack, State, Volumes, weights
-from archline.analysis.cache.data_dependent.divided import Divided, UndividedError, divided, given
+from archline.analysis.cache.data_dependent.cases import (
+    CallState,
+    CasesAtSizes,
+    ConcaveSolver,
+    FetchedLinesSolver,
+    Making,
+    StackWordsSolver,
+    size_weights,
+)
+from archline.analysis.cache.data_dependent.divided import (
+    DividedAlgorithm,
+    UndividedError,
+    divided_algorithms,
+    parameter_words,
+)
 from archline.analysis.metrics.accesses import METRIC, Made, Sharing, Streamed, WordModel, rows
 from archline.analysis.metrics.data import at_sizes, holds
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
-from archline.ir.amounts import Amount, Unknown, exactly
+from archline.ir.amounts import Amount, UnknownAmount, exact_amount
 from archline.ir.scope import NotStaticError, Scope
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
@@ -45,7 +58,7 @@ MAX_TERM_PRODUCTS = 2_000_000
 
 
 @record(eq=False)
-class Site:
+class CallSiteSummary:
     """The calls that one place in the text makes, in sizes of the caller.
 
     `count`: how many there are at most. `same`: sizes that all of them have. `most`: what others are at most. `sums`:
@@ -61,30 +74,30 @@ class Site:
 
 
 @record(eq=False)
-class Caller:
+class NonRecursiveCaller:
     """What an algorithm that does not call itself costs but for the calls that it makes, at most, and those.
 
     `given` and `made` are the words of its arguments and of its own arrays, with ends of lines.
     """
 
     cost: Poly
-    sites: tuple[Site, ...] = ()
+    sites: tuple[CallSiteSummary, ...] = ()
     given: Poly = ZERO
     made: Poly = ZERO
 
 
-def caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> Caller:
+def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> NonRecursiveCaller:
     """What an algorithm that does not call itself does, with the costs of a model. Raises UndividedError."""
-    gathering = _Gathering(module, model)
+    gathering = _CallSiteCollector(module, model)
     tally, _ = gathering.algorithm(algorithm)
     if tally.gap is not None:
         raise UndividedError
-    cost = _most(tally.sums, METRIC) if METRIC in tally.sums else ZERO
-    return Caller(cost, tuple(each.site(tally.sums) for each in gathering.places.values()))
+    cost = _upper_amount(tally.sums, METRIC) if METRIC in tally.sums else ZERO
+    return NonRecursiveCaller(cost, tuple(each.summary(tally.sums) for each in gathering.places.values()))
 
 
 @record(eq=False)
-class _Place:
+class _CallContext:
     """A call as it is met: what its sizes are there."""
 
     label: str
@@ -93,61 +106,61 @@ class _Place:
     most: Mapping[str, Poly]
     others: tuple[str, ...]
 
-    def amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
+    def call_amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
         """What each call adds to the totals, by their names."""
-        yield f"{self.label} {CALLS}", exactly(ONE)
+        yield f"{self.label} {CALLS}", exact_amount(ONE)
         for name in self.others:
             for factor in (None, *self.same):
                 value = Poly.symbol(name) * (ONE if factor is None else Poly.symbol(factor))
-                yield self._total(name, factor), at_sizes(exactly(value), sizes, facts, call)
+                yield self._total_name(name, factor), at_sizes(exact_amount(value), sizes, facts, call)
 
-    def site(self, amounts: Mapping[str, Amount]) -> Site:
+    def summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
         """The totals over all calls."""
-        count = _most(amounts, f"{self.label} {CALLS}")
-        sums = {name: tuple(self._sums(name, amounts)) for name in self.others}
-        return Site(self.target, count, self.same, self.most, sums)
+        count = _upper_amount(amounts, f"{self.label} {CALLS}")
+        sums = {name: tuple(self._sum_terms(name, amounts)) for name in self.others}
+        return CallSiteSummary(self.target, count, self.same, self.most, sums)
 
-    def _sums(self, name: str, amounts: Mapping[str, Amount]) -> Iterator[tuple[Poly, Poly]]:
+    def _sum_terms(self, name: str, amounts: Mapping[str, Amount]) -> Iterator[tuple[Poly, Poly]]:
         for factor, number in ((None, ONE), *self.same.items()):
-            amount = amounts.get(self._total(name, factor))
-            if amount is not None and not isinstance(amount, Unknown):
+            amount = amounts.get(self._total_name(name, factor))
+            if amount is not None and not isinstance(amount, UnknownAmount):
                 yield amount.upper, number
 
-    def _total(self, name: str, factor: str | None) -> str:
+    def _total_name(self, name: str, factor: str | None) -> str:
         return f"{self.label} {name}" + ("" if factor is None else f" times {factor}")
 
 
-class _Gathering(Derivation):
+class _CallSiteCollector(Derivation):
     """Counts calls that lead to recursion, and adds up their sizes, where others look into them."""
 
     def __init__(self, module: Module, model: WordModel) -> None:
         super().__init__(module, coarse=False, model=model)
-        self.places: dict[s.Call, _Place] = {}
+        self.places: dict[s.Call, _CallContext] = {}
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not recurses(self.module, target):
             return super().call(call, scope)
         sizes = self.sizes(call, target, scope)
-        place = self.places.setdefault(call, _place(f"call {len(self.places)}", target, sizes, scope))
-        return Tally(dict(place.amounts(call, sizes, scope.facts)))
+        place = self.places.setdefault(call, _call_context(f"call {len(self.places)}", target, sizes, scope))
+        return Tally(dict(place.call_amounts(call, sizes, scope.facts)))
 
 
-def _place(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _Place:
+def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallContext:
     own = scope.fixed
     plain = {name: scope.facts.restore(value) for name, value in sizes.items()}
     same = {name: value for name, value in plain.items() if value.names <= own and not _by_data(value)}
     others = tuple(name for name in sizes if name not in same)
-    ends = {name: _without(sizes[name], scope.facts, own) for name in others}
+    ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, own) for name in others}
     most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
-    return _Place(label, target, same, most, others)
+    return _CallContext(label, target, same, most, others)
 
 
 def _by_data(value: Poly) -> bool:
     return any(holds(BY_DATA, atom) for atom in value.atoms())
 
 
-def _without(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
+def _bound_in_caller_symbols(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
     """The most that a value is, in symbols of the caller alone; None where that is not found."""
 
     def foreign(value: Poly) -> Atom | None:
@@ -158,9 +171,9 @@ def _without(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
     return most if most is not None and most.names <= own else None
 
 
-def _most(amounts: Mapping[str, Amount], kind: str) -> Poly:
+def _upper_amount(amounts: Mapping[str, Amount], kind: str) -> Poly:
     amount = amounts.get(kind)
-    if amount is None or isinstance(amount, Unknown):
+    if amount is None or isinstance(amount, UnknownAmount):
         raise UndividedError
     return amount.upper
 
@@ -169,68 +182,72 @@ Sizes = Mapping[str, int]
 
 
 @record(eq=False)
-class Totals:
+class FetchTotals:
     """What calls fetch at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
 
-    around: Mapping[s.Algorithm, Caller]
-    divided: Mapping[s.Algorithm, Divided]
-    solving: Solving
+    around: Mapping[s.Algorithm, NonRecursiveCaller]
+    divided: Mapping[s.Algorithm, DividedAlgorithm]
+    solving: ConcaveSolver
     making: Making
     room: int
 
     def at(self, algorithm: s.Algorithm, sizes: Sizes) -> fmpq:
         """What one call of an algorithm fetches. Raises UndividedError."""
         if algorithm not in self.around:
-            return self.calls(Calls.of_one(self.divided[algorithm], sizes)) if algorithm in self.divided else NOTHING
+            return (
+                self.fetched_by_calls(CallBatch.of_one(self.divided[algorithm], sizes))
+                if algorithm in self.divided
+                else NOTHING
+            )
         try:
-            return self._around(self.around[algorithm], PointValues(sizes))
+            return self._fetched_around_calls(self.around[algorithm], PointValues(sizes))
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _around(self, own: Caller, place: PointValues) -> fmpq:
-        touched = self._touched(own, place)
+    def _fetched_around_calls(self, own: NonRecursiveCaller, place: PointValues) -> fmpq:
+        touched = self._footprint_if_fits(own, place)
         fetched = place.number(own.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._site(each, place) for each in own.sites), NOTHING)
+            fetched += sum((self._fetched_at_site(each, place) for each in own.sites), NOTHING)
         except UndividedError:
             if touched is None:
                 raise
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _touched(self, own: Caller, place: PointValues) -> fmpq | None:
+    def _footprint_if_fits(self, own: NonRecursiveCaller, place: PointValues) -> fmpq | None:
         """All that is touched, if it fits and is known."""
         touched = place.number(own.given) + place.number(own.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack(each, place) for each in own.sites), default=NOTHING)
+                touched += max((self._stack_words(each, place) for each in own.sites), default=NOTHING)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
 
-    def _site(self, site: Site, place: PointValues) -> fmpq:
+    def _fetched_at_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """What all calls of one place in the text fetch."""
         if site.target in self.divided:
-            return self.calls(Calls.of(self.divided[site.target], site, place))
-        read = _Site(site, place)
+            return self.fetched_by_calls(CallBatch.of(self.divided[site.target], site, place))
+        read = _EvaluatedSite(site, place)
         return read.count * self.at(site.target, read.same) if read.count > 0 else NOTHING
 
-    def _stack(self, site: Site, place: PointValues) -> fmpq:
+    def _stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """The local arrays of one of the calls at most."""
         if site.target in self.divided:
-            calls = Calls.of(self.divided[site.target], site, place)
+            calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
                 (self.making(each, calls.largest).at(calls.largest) for _, each in calls.states), default=NOTHING
             )
         if site.target not in self.around:
             return NOTHING
         inner = self.around[site.target]
-        there = PointValues(_Site(site, place).same)
-        return there.number(inner.made) + max((self._stack(each, there) for each in inner.sites), default=NOTHING)
+        there = PointValues(_EvaluatedSite(site, place).same)
+        return there.number(inner.made) + max((self._stack_words(each, there) for each in inner.sites), default=NOTHING)
 
-    def calls(self, calls: Calls) -> fmpq:
+    def fetched_by_calls(self, calls: CallBatch) -> fmpq:
         """What calls of a recursive algorithm fetch together."""
         if calls.count <= 0:
             return NOTHING
@@ -241,11 +258,12 @@ class Totals:
         by_size = covering((fmpq(size), bound.at(share)) for size, bound in bounds)
         prices = [NOTHING, *(slope for _, slope in by_size.pieces)]
         return min(
-            calls.count * _less(bounds, price, calls.largest).at(share) + price * calls.differing for price in prices
+            calls.count * _discounted_bound(bounds, price, calls.largest).at(share) + price * calls.differing
+            for price in prices
         )
 
 
-def _less(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Concave:
+def _discounted_bound(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Concave:
     """What is nowhere below any of the bounds less its size times a price."""
     return covering(
         (place, value - price * size) for size, bound in bounds for place, value in bound.points(NOTHING, end)
@@ -253,7 +271,7 @@ def _less(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Conc
 
 
 @record
-class Calls:
+class CallBatch:
     """So many calls of a recursive algorithm: their volume in all, and that of one at most.
 
     `states`: by the size that differs, what sizes they may have. `differing`: what that adds up to.
@@ -262,49 +280,49 @@ class Calls:
     count: int
     volume: fmpq
     largest: fmpq
-    states: tuple[tuple[int, State], ...]
+    states: tuple[tuple[int, CallState], ...]
     differing: fmpq = NOTHING
 
     @classmethod
-    def of_one(cls, own: Divided, sizes: Sizes) -> Calls:
+    def of_one(cls, own: DividedAlgorithm, sizes: Sizes) -> CallBatch:
         """One call of known sizes. Raises UndividedError where one is missing."""
         if not sizes.keys() >= set(own.function.parameters):
             raise UndividedError
         caps = {name: fmpq(sizes[name]) for name in own.measured}
-        state = State.of(own, sizes, caps)
-        volume = _volume(weights(own, state.numbers), caps)
+        state = CallState.of(own, sizes, caps)
+        volume = _total_volume(size_weights(own, state.known_sizes), caps)
         return cls(1, volume, volume, ((0, state),))
 
     @classmethod
-    def of(cls, own: Divided, site: Site, place: PointValues) -> Calls:
+    def of(cls, own: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
         """The calls of a place in the text. Raises UndividedError."""
-        read = _Site(site, place)
+        read = _EvaluatedSite(site, place)
         if read.count <= 0:
             return cls(0, NOTHING, NOTHING, ())
         caps = {name: read.most(name) for name in own.measured}
-        differing = [name for name in own.fixed if name not in read.same]
+        differing = [name for name in own.known_sizes if name not in read.same]
         if len(differing) > 1:
             raise UndividedError
         if differing:
             (name,) = differing
-            states = {each: State.of(own, {**read.same, name: each}, caps) for each in read.values(own, name)}
+            states = {each: CallState.of(own, {**read.same, name: each}, caps) for each in read.values(own, name)}
         else:
-            states = {0: State.of(own, read.same, caps)}
-        known = [weights(own, state.numbers) for state in states.values()]
+            states = {0: CallState.of(own, read.same, caps)}
+        known = [size_weights(own, state.known_sizes) for state in states.values()]
         most = {name: max(each[name] for each in known) for name in own.measured}
         sums = {name: read.sum(name) for name in own.measured}
         differs = sum(map(read.sum, differing), NOTHING)
-        return cls(read.count, _volume(most, sums), _volume(most, caps), tuple(states.items()), differs)
+        return cls(read.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs)
 
 
-def _volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
+def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
     return sum((each * sizes[name] for name, each in counts.items()), NOTHING)
 
 
-class _Site:
+class _EvaluatedSite:
     """Calls of a place in the text at sizes of the caller: how many, and which sizes are the same in all of them."""
 
-    def __init__(self, site: Site, place: PointValues) -> None:
+    def __init__(self, site: CallSiteSummary, place: PointValues) -> None:
         self._site, self._place = site, place
         self.count = int(place.number(site.count).floor())
         self.same = {name: int(place.number(value)) for name, value in site.same.items()}
@@ -327,7 +345,7 @@ class _Site:
         ends = [self._place.number(self._site.most[name])] if name in self._site.most else []
         return min([self.sum(name), *ends])
 
-    def values(self, own: Divided, name: str) -> range:
+    def values(self, own: DividedAlgorithm, name: str) -> range:
         """What a size may be. Raises UndividedError where that is too much."""
         found = range(own.function.least[name], int(self.most(name).floor()) + 1)
         if not 0 < len(found) <= MAX_RANGE:
@@ -335,7 +353,7 @@ class _Site:
         return found
 
 
-class _Way(NamedTuple):
+class _SharingPolicy(NamedTuple):
     """Which loops share lines, and whether volumes are words, or about what they cost."""
 
     sharing: Sharing
@@ -343,7 +361,7 @@ class _Way(NamedTuple):
 
 
 @dataclass(eq=False)
-class Divisions:
+class DataDivisionBounds:
     """Bounds on io of an algorithm."""
 
     module: Module
@@ -351,25 +369,29 @@ class Divisions:
 
     def at(self, point: Mapping[str, int]) -> int:
         """At most so many lines are fetched at sizes, Z and L. Raises UndividedError."""
-        known = [each for way in self._ways(point) if (each := self._at(point, way)) is not None]
+        known = [each for way in self._sharing_policies(point) if (each := self._at(point, way)) is not None]
         if not known:
             raise UndividedError
         return min(known)
 
-    def _ways(self, point: Mapping[str, int]) -> Iterator[_Way]:
+    def _sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
         """Those for which there is room for the lines that loops keep, and which differ from others."""
-        for way in starmap(_Way, product(Sharing, (True, False))):
-            table = self._table(point["L"], way)
-            if table is not None and table.kept <= point["Z"] // point["L"] and (way.by_words or table.several):
+        for way in starmap(_SharingPolicy, product(Sharing, (True, False))):
+            table = self._policy_table(point["L"], way)
+            if (
+                table is not None
+                and table.kept <= point["Z"] // point["L"]
+                and (way.by_words or table.has_several_sizes)
+            ):
                 yield way
 
-    def _at(self, point: Mapping[str, int], way: _Way) -> int | None:
+    def _at(self, point: Mapping[str, int], way: _SharingPolicy) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
-        table = self._table(line, way)
+        table = self._policy_table(line, way)
         if table is None:
             return None
-        solving = FetchedLines(table.volumes, line=line, room=lines * line, making=table.making)
-        totals = Totals(table.around, table.lines, solving, table.making, lines * line)
+        solving = FetchedLinesSolver(table.volumes, line=line, room=lines * line, making=table.local_arrays)
+        totals = FetchTotals(table.around, table.lines, solving, table.local_arrays, lines * line)
         try:
             return int((totals.at(self.algorithm, point) / line).floor())
         except (UndividedError, TooComplexError, RecursionError):
@@ -377,46 +399,46 @@ class Divisions:
             return None
 
     @memoised
-    def _table(self, line: int, way: _Way) -> _Table | None:
+    def _policy_table(self, line: int, way: _SharingPolicy) -> _PolicyTable | None:
         try:
             with budget(MAX_TERM_PRODUCTS, own=True):
-                return _table(self.module, self.algorithm, line, way)
+                return _build_policy_table(self.module, self.algorithm, line, way)
         except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
             return None
 
 
 @record(eq=False)
-class _Table:
+class _PolicyTable:
     """What is divided, of lines and of local arrays, and what is around that, at one L.
 
     `kept`: how many lines loops keep at a time.
     """
 
-    lines: Mapping[s.Algorithm, Divided]
-    made: Mapping[s.Algorithm, Divided]
-    around: Mapping[s.Algorithm, Caller]
+    lines: Mapping[s.Algorithm, DividedAlgorithm]
+    made: Mapping[s.Algorithm, DividedAlgorithm]
+    around: Mapping[s.Algorithm, NonRecursiveCaller]
     kept: int
-    volumes: Volumes = field(default_factory=Volumes)
+    volumes: CasesAtSizes = field(default_factory=CasesAtSizes)
 
     @property
-    def several(self) -> bool:
+    def has_several_sizes(self) -> bool:
         """Whether volumes are of several sizes somewhere, so that it matters what counts how much."""
         return any(len(each.measured) > 1 for each in self.lines.values())
 
     @cached_property
-    def making(self) -> Making:
+    def local_arrays(self) -> Making:
         """The local arrays of what is divided, whatever Z is."""
         made = {own: self.made[algorithm] for algorithm, own in self.lines.items() if algorithm in self.made}
-        stack = Stack(self.volumes)
+        stack = StackWordsSolver(self.volumes)
 
-        def making(state: State, end: fmpq) -> Concave:
+        def making(state: CallState, end: fmpq) -> Concave:
             own = made.get(state.own)
             return Concave() if own is None else stack.bound(state._replace(own=own), end)
 
         return making
 
 
-def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Table:
+def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, way: _SharingPolicy) -> _PolicyTable:
     require_accesses(module, algorithm)
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     together = rows(module, reached)
@@ -424,24 +446,28 @@ def _table(module: Module, algorithm: s.Algorithm, line: int, way: _Way) -> _Tab
     if way.sharing is Sharing.NESTED and not streamed.nested:
         # The same as without.
         raise UndividedError
-    lines = divided(module, reached, streamed, together, line, way.by_words)
-    callers = _callers(module, reached, streamed)
-    makers: Mapping[s.Algorithm, Caller] = {}
-    made: Mapping[s.Algorithm, Divided] = {}
+    lines = divided_algorithms(module, reached, streamed, together, line, way.by_words)
+    callers = _non_recursive_callers(module, reached, streamed)
+    makers: Mapping[s.Algorithm, NonRecursiveCaller] = {}
+    made: Mapping[s.Algorithm, DividedAlgorithm] = {}
     if any(local_arrays(module, algorithm)):
         making = Made(module, reached, line)
-        made = divided(module, reached, making, together, line, way.by_words, lines)
-        makers = _callers(module, reached, making)
+        made = divided_algorithms(module, reached, making, together, line, way.by_words, lines)
+        makers = _non_recursive_callers(module, reached, making)
         if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
             raise UndividedError
     around = {
-        each: replace(own, given=given(module, each, together[each], line), made=makers[each].cost if makers else ZERO)
+        each: replace(
+            own, given=parameter_words(module, each, together[each], line), made=makers[each].cost if makers else ZERO
+        )
         for each, own in callers.items()
     }
-    return _Table(lines, made, around, streamed.lines)
+    return _PolicyTable(lines, made, around, streamed.lines)
 
 
-def _callers(module: Module, reached: tuple[s.Algorithm, ...], model: WordModel) -> dict[s.Algorithm, Caller]:
+def _non_recursive_callers(
+    module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
+) -> dict[s.Algorithm, NonRecursiveCaller]:
     """The first algorithm and what it calls, of those around recursive ones, each with the calls it makes of others."""
     around = [each for each in reached if each is reached[0] or recurses(module, each)]
-    return {each: caller(module, each, model) for each in around if not component(module, each)}
+    return {each: summarise_caller(module, each, model) for each in around if not component(module, each)}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from archline.algebra import atoms as a
 from archline.algebra.concave import NOTHING, Concave, Point, added, covering, lesser, steep, together
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
-from archline.analysis.cache.data_dependent.divided import Divided, DivisionCase, Inner, UndividedError
+from archline.analysis.cache.data_dependent.divided import DividedAlgorithm, DividedCall, DivisionCase, UndividedError
 from archline.numbers import fmpq
 from archline.records import memoised, record
 
@@ -26,23 +26,23 @@ MAX_COUNT = 100
 MAX_STATES = 5_000
 
 
-class State(NamedTuple):
+class CallState(NamedTuple):
     """An algorithm, and what is known of the sizes of a call."""
 
-    own: Divided
+    own: DividedAlgorithm
     sizes: Sizes
     caps: Caps = ()
 
     @classmethod
-    def of(cls, own: Divided, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> State:
+    def of(cls, own: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
         """A call with known sizes, and others up to caps."""
-        sizes = tuple(known[name] for name in own.fixed)
-        return cls(own, sizes, tuple((name, caps[name]) for name in own.capped if name in caps))
+        sizes = tuple(known[name] for name in own.known_sizes)
+        return cls(own, sizes, tuple((name, caps[name]) for name in own.non_increasing_sizes if name in caps))
 
     @property
-    def numbers(self) -> dict[str, Poly]:
+    def known_sizes(self) -> dict[str, Poly]:
         """The known sizes."""
-        return {name: Poly.constant(size) for name, size in zip(self.own.fixed, self.sizes, strict=True)}
+        return {name: Poly.constant(size) for name, size in zip(self.own.known_sizes, self.sizes, strict=True)}
 
 
 @record(eq=False)
@@ -50,7 +50,7 @@ class CallAtSizes:
     """A call at known sizes: its volume, or what part of the caller's it has at most."""
 
     count: int
-    state: State
+    state: CallState
     volume: fmpq | None
     share: fmpq
 
@@ -66,24 +66,24 @@ class CaseAtSizes:
     share: fmpq | None
 
 
-class Volumes:
+class CasesAtSizes:
     """Cases at known sizes, whatever Z is."""
 
     @memoised
-    def cases(self, state: State, end: fmpq) -> tuple[CaseAtSizes, ...]:
+    def cases(self, state: CallState, end: fmpq) -> tuple[CaseAtSizes, ...]:
         """The cases that come at known sizes and at volumes up to an end. Raises UndividedError."""
         return tuple(_cases(state, end))
 
 
-def given_at(state: State, line: int, end: fmpq) -> Concave:
+def given_at(state: CallState, line: int, end: fmpq) -> Concave:
     """The lines that a call is given by its volume, in parts of 1/L, with ends. Raises UndividedError."""
-    words, rest, apart = (each.substitute(state.numbers) for each in state.own.plain_words)
-    counts = weights(state.own, state.numbers)
-    slopes = {name: number / counts[name] for name, number in _coefficients(words).items()}
+    words, rest, apart = (each.substitute(state.known_sizes) for each in state.own.plain_words)
+    counts = size_weights(state.own, state.known_sizes)
+    slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
     held = by_volume(slopes, counts, dict(state.caps), end)
     scattered = Concave(held.start, tuple((width, slope * line) for width, slope in held.pieces))
     whole, single = (
-        each.with_line((constant(start), NOTHING), end) for each, start in ((held, rest), (scattered, apart))
+        each.with_line((constant_value(start), NOTHING), end) for each, start in ((held, rest), (scattered, apart))
     )
     return lesser(whole, single, end)
 
@@ -96,30 +96,30 @@ def by_volume(slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapp
     )
 
 
-def _cases(state: State, end: fmpq) -> Iterator[CaseAtSizes]:
-    numbers, counts = state.numbers, weights(state.own, state.numbers)
+def _cases(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
+    numbers, counts = state.known_sizes, size_weights(state.own, state.known_sizes)
     for case in state.own.cases:
-        between = _between(case, numbers, counts.keys(), dict(state.caps))
+        between = _volume_range(case, numbers, counts.keys(), dict(state.caps))
         if between is None:
             continue
         lows, caps = between
         low, high = (sum((counts[name] * each for name, each in ends.items()), NOTHING) for ends in (lows, caps))
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
-            reading = _Reading(case, numbers, counts, caps, high)
+            reading = _CaseReader(case, numbers, counts, caps, high)
             calls = tuple(reading.call(each) for each in case.inner)
             yield CaseAtSizes(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
-def weights(own: Divided, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
+def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
     """How much each of the sizes that the data decides counts."""
-    found = _coefficients(own.plain_volume.substitute(numbers))
+    found = _positive_coefficients(own.plain_volume.substitute(numbers))
     if found.keys() != own.measured:
         raise UndividedError
     return found
 
 
-def _coefficients(value: Poly) -> dict[str, fmpq]:
+def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
     """The factors > 0 of a sum of sizes."""
     found: dict[str, fmpq] = {}
     for monomial, number in value.terms.items():
@@ -131,16 +131,16 @@ def _coefficients(value: Poly) -> dict[str, fmpq]:
     return found
 
 
-def _between(
+def _volume_range(
     case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
     """What measured sizes are at least in a case, and at most where that is known; None if the case never comes."""
-    if any(each < 0 for each in _constants(case.known, numbers)):
+    if any(each < 0 for each in _constant_values(case.known, numbers)):
         return None
     least: dict[str, fmpq] = {}
     most: dict[str, fmpq] = {}
     for name, (lower, upper) in case.bounds.items():
-        lows, highs = _constants(lower, numbers), _constants(upper, numbers)
+        lows, highs = _constant_values(lower, numbers), _constant_values(upper, numbers)
         if name in numbers:
             size = numbers[name].constant_term
             lows, highs = [*lows, size], [*highs, size]
@@ -155,14 +155,14 @@ def _between(
     return least, most
 
 
-def _constants(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
+def _constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
     """The values that are numbers at known sizes."""
     found = (each.substitute(numbers) for each in values)
     return [each.constant_term for each in found if each.is_constant]
 
 
 @record(eq=False)
-class _Reading:
+class _CaseReader:
     """Reads expressions of a case at known sizes, for volumes up to the highest."""
 
     case: DivisionCase
@@ -171,28 +171,28 @@ class _Reading:
     caps: Mapping[str, fmpq]
     high: fmpq
 
-    def call(self, inner: Inner) -> CallAtSizes:
+    def call(self, inner: DividedCall) -> CallAtSizes:
         """A call at the sizes. Raises UndividedError where they are not known, or how often it is made."""
-        count = _whole(inner.factor.substitute(self.numbers))
+        count = _integer_value(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_COUNT:
             raise UndividedError
         target = inner.target
-        sizes = {name: _whole(inner.arguments[name].substitute(self.numbers)) for name in target.fixed}
+        sizes = {name: _integer_value(inner.arguments[name].substitute(self.numbers)) for name in target.known_sizes}
         caps = {name: self.caps[own] for name, own in inner.within.items() if own in self.caps}
-        volume = None if inner.share is not None else constant(inner.volume.substitute(self.numbers))
-        return CallAtSizes(count, State.of(target, sizes, caps), volume, inner.share or NOTHING)
+        volume = None if inner.share is not None else constant_value(inner.volume.substitute(self.numbers))
+        return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or NOTHING)
 
     def cost(self, value: Poly) -> Concave:
         """What the value is at most, by volume. Raises UndividedError."""
-        start, slope, sizes = self._parts(value)
+        start, slope, sizes = self._linear_parts(value)
         return by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
 
-    def _line(self, value: Poly) -> Line:
-        start, slope, sizes = self._parts(value)
+    def _linear_bound(self, value: Poly) -> Line:
+        start, slope, sizes = self._linear_parts(value)
         # Of sizes that add up to a volume, all may be the one that counts most.
         return start, slope + max(sizes.values(), default=NOTHING)
 
-    def _parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
+    def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
         """What the value is at volume 0, what it rises by beside sizes, and by each of those, where it does."""
         start, slope = NOTHING, NOTHING
         sizes: dict[str, fmpq] = {}
@@ -252,43 +252,43 @@ class _Reading:
             case Symbol(name=name) if name in self.weights:
                 return NOTHING, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
-                lines = (self._line(each.substitute(self.numbers)) for each in upper)
+                lines = (self._linear_bound(each.substitute(self.numbers)) for each in upper)
                 return min(lines, key=lambda each: each[0] + each[1] * self.high)
             case a.CeilLog2(argument=argument):
-                own, rise = self._line(argument)
+                own, rise = self._linear_bound(argument)
                 return fmpq((int((own + rise * self.high).ceil()) - 1).bit_length()), NOTHING
             case a.PositivePart(argument=argument):
-                return self._line(argument)
+                return self._linear_bound(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
-                own, rise = self._line(argument)
+                own, rise = self._linear_bound(argument)
                 return own / modulus.constant_term, rise / modulus.constant_term
             case _:
                 raise UndividedError
 
 
-def constant(value: Poly) -> fmpq:
+def constant_value(value: Poly) -> fmpq:
     """The value of an expression without sizes. Raises UndividedError for any other."""
     if not value.is_constant:
         raise UndividedError
     return value.constant_term
 
 
-def _whole(value: Poly) -> int:
-    number = constant(value)
+def _integer_value(value: Poly) -> int:
+    number = constant_value(value)
     if number.q != 1:
         raise UndividedError
     return int(number.p)
 
 
 @dataclass(eq=False)
-class Solving(ABC):
+class ConcaveSolver(ABC):
     """Concave bounds by algorithm and known sizes, each up to some volume."""
 
-    volumes: Volumes
-    _found: dict[State, tuple[fmpq, Concave]] = field(default_factory=dict)
-    _active: set[State] = field(default_factory=set)
+    volumes: CasesAtSizes
+    _found: dict[CallState, tuple[fmpq, Concave]] = field(default_factory=dict)
+    _active: set[CallState] = field(default_factory=set)
 
-    def bound(self, state: State, end: fmpq) -> Concave:
+    def bound(self, state: CallState, end: fmpq) -> Concave:
         """What calls of a volume up to the end come to at most. Raises UndividedError."""
         known = self._found.get(state)
         if known is not None and known[0] >= end:
@@ -303,11 +303,11 @@ class Solving(ABC):
         self._found[state] = end, found
         return found
 
-    def _solve(self, state: State, end: fmpq) -> Concave:
+    def _solve(self, state: CallState, end: fmpq) -> Concave:
         cases = [each for each in self.volumes.cases(state, end) if not _passes_on(each, state)]
         calls = [call for each in cases for call in each.calls]
         first = min((each.low for each in cases if each.calls), default=end)
-        known, done = self._small(state, [each for each in cases if not each.calls], min(first, end), end)
+        known, done = self._base_bound(state, [each for each in cases if not each.calls], min(first, end), end)
         share = max((call.share for call in calls if call.state == state), default=NOTHING)
         while done is not None:
             # Calls of itself have volumes up to which it is known.
@@ -319,61 +319,61 @@ class Solving(ABC):
                 point
                 for each in cases
                 if each.low <= following and done <= each.high
-                for whole in self._whole(each, at_call)
+                for whole in self._case_bounds(each, at_call)
                 for point in whole.points(max(done, each.low), min(following, each.high))
             ]
             known = covering([*known.points(NOTHING, done), *points])
             done = following if following < end else None
         return known
 
-    def _at_call(self, caller: State, known: Concave, end: fmpq, call: CallAtSizes) -> Concave:
+    def _at_call(self, caller: CallState, known: Concave, end: fmpq, call: CallAtSizes) -> Concave:
         """What a call comes to, by its volume; where that is a number, at any."""
         if call.volume is not None:
             return Concave(self.bound(call.state, call.volume).at(call.volume))
         return known if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
-    def _small(
-        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    def _base_bound(
+        self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[Concave, fmpq | None]:
         """A bound up to some volume, and that: `first`, at which cases with calls come, or more; None for the end."""
 
     @abstractmethod
-    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
+    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         """What a case comes to: the most of some functions."""
 
 
 @dataclass(eq=False)
-class Stack(Solving):
+class StackWordsSolver(ConcaveSolver):
     """The words of local arrays of a call and of all calls in it, of which one at a time is active."""
 
-    def _small(
-        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    def _base_bound(
+        self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[Concave, fmpq | None]:
-        return _leaf(leaves, first), first
+        return _leaf_case_bound(leaves, first), first
 
-    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
+    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         yield case.cost
         for call in case.calls:
             yield added([at_call(call).stretched(call.share), case.cost])
 
 
-Making = Callable[[State, fmpq], Concave]
+Making = Callable[[CallState, fmpq], Concave]
 """The words of local arrays of calls, by their volume up to an end."""
 
 
 @dataclass(eq=False)
-class FetchedLines(Solving):
+class FetchedLinesSolver(ConcaveSolver):
     """What a call fetches at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
 
     line: int = 1
     room: int = 0
     making: Making = lambda *_: Concave()
 
-    def _small(
-        self, state: State, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
+    def _base_bound(
+        self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[Concave, fmpq | None]:
-        leaf = _leaf(leaves, first)
+        leaf = _leaf_case_bound(leaves, first)
         given = given_at(state, self.line, end)
         touched = added([given, self.making(state, end)])
         most = _up_to(touched, fmpq(self.room), end)
@@ -384,7 +384,7 @@ class FetchedLines(Solving):
         points += (leaf if most < first else touched).points(both, max(first, most))
         return covering(points), max(first, most) if most < end else None
 
-    def _whole(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
+    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
         start = sum((each.count * at_call(each).start for each in case.calls if each.volume is not None), NOTHING)
         varying = [each for each in case.calls if each.volume is None for _ in range(each.count)]
         if case.share is not None:
@@ -395,7 +395,7 @@ class FetchedLines(Solving):
         yield added([inner, case.cost, Concave(start)])
 
 
-def _leaf(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
+def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
     """What cases without calls cost up to a volume."""
     points: list[Point] = []
     for each in leaves:
@@ -416,7 +416,7 @@ def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
     return end
 
 
-def _passes_on(case: CaseAtSizes, state: State) -> bool:
+def _passes_on(case: CaseAtSizes, state: CallState) -> bool:
     """Whether a case costs what the one call that it makes, of itself, does."""
     match case.calls:
         case (call,):

@@ -18,7 +18,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, total
 from archline.analysis.metrics.accesses import METRIC, Rows, WordModel
 from archline.analysis.metrics.recursion import Derivation
-from archline.ir.declarations import declared
+from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.scope import static_value
 from archline.language import call_graph
@@ -39,14 +39,14 @@ class UndividedError(Exception):
 
 
 @record(eq=False)
-class Inner:
+class DividedCall:
     """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's.
 
     `within`: sizes of the caller that those of the target are no more than.
     """
 
     factor: Poly
-    target: Divided
+    target: DividedAlgorithm
     arguments: Mapping[str, Poly]
     volume: Poly
     share: fmpq | None
@@ -65,12 +65,12 @@ class DivisionCase:
     facts: Facts
     bounds: Mapping[str, tuple[tuple[Poly, ...], tuple[Poly, ...]]]
     cost: Poly
-    inner: tuple[Inner, ...]
+    inner: tuple[DividedCall, ...]
     share: fmpq | None
 
 
 @dataclass(eq=False)
-class Divided:
+class DividedAlgorithm:
     """An algorithm: its sizes, those that some call leaves to the data, their volume, and what it is given.
 
     The lines that a call is given are no more, in parts of 1/L, than `words` and `rest`, nor than L times `words` and
@@ -97,34 +97,34 @@ class Divided:
         return words, rest, apart
 
     @cached_property
-    def capped(self) -> tuple[str, ...]:
+    def non_increasing_sizes(self) -> tuple[str, ...]:
         """The measured sizes that are no more in any of the calls that it makes of itself."""
         inner = [each for case in self.cases for each in case.inner]
-        if any(self in each.target.reached for each in inner if each.target is not self):
+        if any(self in each.target.reachable for each in inner if each.target is not self):
             return ()
         own = [each.within for each in inner if each.target is self and each.share is not None]
         return tuple(name for name in sorted(self.measured) if all(each.get(name) == name for each in own))
 
     @property
-    def reached(self) -> set[Divided]:
+    def reachable(self) -> set[DividedAlgorithm]:
         """What it calls, directly or not."""
         return {*call_graph.reached(lambda one: [each.target for case in one.cases for each in case.inner], self)}
 
     @cached_property
-    def fixed(self) -> tuple[str, ...]:
+    def known_sizes(self) -> tuple[str, ...]:
         """The sizes that are known."""
         return tuple(name for name in self.function.parameters if name not in self.measured)
 
 
-def divided(
+def divided_algorithms(
     module: Module,
     reached: Iterable[s.Algorithm],
     model: WordModel,
     rows: Rows,
     line: int,
     by_words: bool,
-    known: Mapping[s.Algorithm, Divided] | None = None,
-) -> dict[s.Algorithm, Divided]:
+    known: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
+) -> dict[s.Algorithm, DividedAlgorithm]:
     """What the data divides among the calls of recursive algorithms of those that are reached, with their costs.
 
     `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
@@ -132,30 +132,32 @@ def divided(
     """
     statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, SizeFunction] = {}
-    found: dict[str, Divided] = {}
+    found: dict[str, DividedAlgorithm] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
         if call_graph.component(module, algorithm):
-            function = _function(statements, algorithm)
+            function = _cost_function(statements, algorithm)
             if function is not None:
                 of[algorithm] = function.name
                 functions[function.name] = function
-    measured = _measured(functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of})
+    measured = _data_dependent_sizes(
+        functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of}
+    )
     for original, name in of.items():
         function, own = functions[name], measured[name]
         if len(function.parameters) > len(function.least) or not own.isdisjoint(function.facts.rewrites):
             raise UndividedError
-        words, rest, apart = _given(module, original, rows[original], own, line)
-        volume = words if by_words else total(_weighed(each, function) for each in sorted(own))
+        words, rest, apart = _parameter_word_parts(module, original, rows[original], own, line)
+        volume = words if by_words else total(_weighted_size(each, function) for each in sorted(own))
         if known is not None and original in known:
             volume = known[original].volume
-        found[name] = Divided(function, own, volume, words, rest, apart)
+        found[name] = DividedAlgorithm(function, own, volume, words, rest, apart)
     for each in found.values():
-        each.cases = tuple(_cases(each, found))
+        each.cases = tuple(_division_cases(each, found))
     return {original: found[name] for original, name in of.items()}
 
 
-def _function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
+def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
     """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
     extracted = statements.recursions.extracted(algorithm)
     if extracted.system(METRIC) is None:
@@ -166,11 +168,13 @@ def _function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | 
     return function
 
 
-def _names(monomial: Monomial) -> frozenset[str]:
+def _monomial_names(monomial: Monomial) -> frozenset[str]:
     return frozenset[str]().union(*(atom.names for atom, _ in monomial))
 
 
-def _measured(functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+def _data_dependent_sizes(
+    functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
     """The sizes that some call leaves to the data, by function; those known among them."""
     found = {**dict.fromkeys(functions, frozenset[str]()), **known}
     while True:
@@ -178,7 +182,7 @@ def _measured(functions: Mapping[str, SizeFunction], known: Mapping[str, frozens
         for name, function in functions.items():
             for equation in function.equations:
                 decided = found[name].union(equation.data)
-                for call in _calls(equation.value, functions):
+                for call in _calls_in(equation.value, functions):
                     target = functions[call.function]
                     given = zip(target.parameters, call.arguments, strict=True)
                     new = {each for each, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
@@ -187,22 +191,24 @@ def _measured(functions: Mapping[str, SizeFunction], known: Mapping[str, frozens
             return found
 
 
-def _calls(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.Applied]:
+def _calls_in(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.Applied]:
     for atom in value.atoms():
         if isinstance(atom, a.Applied):
             if atom.function not in functions:
                 raise UndividedError
             yield atom
         for part in atom.parts:
-            yield from _calls(part, functions)
+            yield from _calls_in(part, functions)
 
 
-def given(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
+def parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
     """The words of what an algorithm is given, filled up to whole lines."""
-    return declared(module, algorithm).facts.restore(_given(module, algorithm, in_rows, frozenset(), line)[1])
+    return declared_scope(module, algorithm).facts.restore(
+        _parameter_word_parts(module, algorithm, in_rows, frozenset(), line)[1]
+    )
 
 
-def _weighed(name: str, function: SizeFunction) -> Poly:
+def _weighted_size(name: str, function: SizeFunction) -> Poly:
     """A size as often as it counts in what some case costs, or once: about what it comes to."""
     size = Poly.symbol(name)
     (monomial,) = size.terms
@@ -210,14 +216,14 @@ def _weighed(name: str, function: SizeFunction) -> Poly:
     return size.scaled(max(*counts, fmpq(1)))
 
 
-def _given(
+def _parameter_word_parts(
     module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
 ) -> tuple[Poly, Poly, Poly]:
     """The words of a call that depend on what is measured, those beside them, and those beside L times them.
 
     Of arrays in rows, the words of each row are filled up to whole lines; of others each has its own line.
     """
-    scope = declared(module, algorithm)
+    scope = declared_scope(module, algorithm)
     volume, rest, apart = ZERO, ZERO, ZERO
     for parameter in algorithm.parameters:
         shape, _ = shape_of(parameter.type)
@@ -225,26 +231,31 @@ def _given(
             continue
         *outer, row = (static_value(extent, scope) for extent in shape)
         filled = row + (2 * line - 2) if parameter.name in in_rows else row.scaled(line)
-        varying, known = _parted(reduce(mul, outer, filled), measured)
+        varying, known = _split_terms(reduce(mul, outer, filled), measured)
         volume, rest = volume + varying, rest + known
-        apart = apart + (_parted(row, measured)[1].scaled(line) if varying and not outer else known)
+        apart = apart + (_split_terms(row, measured)[1].scaled(line) if varying and not outer else known)
     return volume, rest, apart
 
 
-def _parted(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
+def _split_terms(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
     """The terms with sizes that the data decides, and the others."""
     varying = {
-        monomial: number for monomial, number in value.terms.items() if not measured.isdisjoint(_names(monomial))
+        monomial: number
+        for monomial, number in value.terms.items()
+        if not measured.isdisjoint(_monomial_names(monomial))
     }
     return Poly(varying), value - Poly(varying)
 
 
-def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[DivisionCase]:
+def _division_cases(divided: DividedAlgorithm, others: Mapping[str, DividedAlgorithm]) -> Iterator[DivisionCase]:
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
         for step in steps_of(equation, upper=True):
-            inner = [_inner(step, divided, others[call.function], factor, call, decided) for factor, call in step.calls]
+            inner = [
+                _divided_call(step, divided, others[call.function], factor, call, decided)
+                for factor, call in step.calls
+            ]
             volumes = [factor * each for (factor, _), (_, each) in zip(step.calls, inner, strict=True)]
             whole, bounds = sum(volumes, ZERO), step.facts.bounds
             yield DivisionCase(
@@ -253,27 +264,34 @@ def _cases(divided: Divided, others: Mapping[str, Divided]) -> Iterator[Division
                 {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
                 restore(step.forcing),
                 tuple(each for each, _ in inner),
-                _share(whole, divided.volume, step.facts),
+                _largest_share(whole, divided.volume, step.facts),
             )
 
 
-def _inner(
-    step: Transition, caller: Divided, target: Divided, factor: Poly, call: a.Applied, decided: frozenset[str]
-) -> tuple[Inner, Poly]:
+def _divided_call(
+    step: Transition,
+    caller: DividedAlgorithm,
+    target: DividedAlgorithm,
+    factor: Poly,
+    call: a.Applied,
+    decided: frozenset[str],
+) -> tuple[DividedCall, Poly]:
     """A call, and the volume it has of what is divided."""
     restore = step.facts.restore
     volume = step.facts.simplify(target.volume.substitute(sizes_of_call(target.function, call.arguments)))
     arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
     plain = restore(volume)
     divides = not decided.isdisjoint(plain.names)
-    share = _share(volume, caller.volume, step.facts) if divides else None
+    share = _largest_share(volume, caller.volume, step.facts) if divides else None
     if divides and share is None:
         raise UndividedError
     within = dict(_within(step, caller, target, call)) if divides else {}
-    return Inner(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
+    return DividedCall(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
 
 
-def _within(step: Transition, caller: Divided, target: Divided, call: a.Applied) -> Iterator[tuple[str, str]]:
+def _within(
+    step: Transition, caller: DividedAlgorithm, target: DividedAlgorithm, call: a.Applied
+) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
             # The one of the same name first: recursion keeps to it.
@@ -283,6 +301,6 @@ def _within(step: Transition, caller: Divided, target: Divided, call: a.Applied)
                     break
 
 
-def _share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
+def _largest_share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
     """The least part that a volume is known to be of another at most."""
     return next((share for share in SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)

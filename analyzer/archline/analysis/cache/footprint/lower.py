@@ -20,13 +20,13 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.project import Seen, Taking, clipped
+from archline.analysis.cache.footprint.project import LoopProjection, TouchedBox, clip_loop
 from archline.analysis.cache.footprint.windows import (
+    CertainAccess,
     HalfOpenInterval,
-    Spot,
     WindowLoop,
-    Windows,
-    inside,
+    WindowSet,
+    facts_in_iteration,
     slope_of,
     ways_all_at_least_zero,
 )
@@ -41,96 +41,99 @@ _Add = Callable[[Poly, WindowLoop, Facts], Poly]
 
 
 @record(eq=False)
-class Least:
+class FootprintLowerBound:
     """The lines that a spot adds to windows, from below."""
 
-    spot: Spot
-    windows: Windows
+    spot: CertainAccess
+    windows: WindowSet
 
     @cached_property
-    def _taking(self) -> Taking:
-        return Taking(self.spot.array, frozenset(turn.variable for turn in self._loops))
+    def _taking(self) -> LoopProjection:
+        return LoopProjection(self.spot.array, frozenset(turn.variable for turn in self._loops))
 
     @property
-    def along(self) -> int | None:
+    def contiguous_dimension(self) -> int | None:
         """The dimension along which places share lines, if there is one."""
-        return self._taking.along
+        return self._taking.contiguous_dimension
 
     @cached_property
     def _loops(self) -> tuple[WindowLoop, ...]:
         windows = self.windows
         inner = (
-            WindowLoop(loop.variable, loop.lo, _end(loop.lo, loop.hi)) for loop in self.spot.chain[windows.depth :]
+            WindowLoop(loop.variable, loop.lo, _range_end(loop.lo, loop.hi))
+            for loop in self.spot.chain[windows.depth :]
         )
         return (*windows.outer, *windows.first, *inner)
 
     @cached_property
-    def _known(self) -> list[Facts]:
+    def _loop_facts(self) -> list[Facts]:
         """What holds around each turn, and inside the last."""
-        return [self.windows.known(self._loops[:place]) for place in range(len(self._loops) + 1)]
+        return [self.windows.loop_facts(self._loops[:place]) for place in range(len(self._loops) + 1)]
 
     @cached_property
-    def parts(self) -> list[LeastPart]:
+    def parts(self) -> list[CertainRegion]:
         """What is touched in every way that loops and conditions are taken away."""
-        turns, known = self._loops, self._known
+        turns, known = self._loops, self._loop_facts
         needs = ways_all_at_least_zero(self.spot.when, known[-1])
-        ways = [Seen(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
+        ways = [TouchedBox(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
         for place in reversed(range(len(self.windows.outer), len(turns))):
-            after = [self._taking.without(way, turns[place], known[place]) for way in ways]
+            after = [self._taking.project_out(way, turns[place], known[place]) for way in ways]
             # The first of each way, then the second ones.
             ways = [each for row in zip_longest(*after) for each in row if each is not None and each.possible]
             ways = ways[:MAX_WAYS]
-        return [LeastPart(self, way) for way in ways]
+        return [CertainRegion(self, way) for way in ways]
 
-    def around(self, seen: Seen) -> list[Facts]:
+    def row_facts(self, seen: TouchedBox) -> list[Facts]:
         """What holds around each of the rows, from the outside in, and in the last."""
-        around = [self._known[len(self.windows.outer)]]
+        around = [self._loop_facts[len(self.windows.outer)]]
         for row in reversed(seen.rows):
-            around.append(inside(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
+            around.append(facts_in_iteration(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
         return around
 
-    def totals(self, seen: Seen, words: bool) -> list[Poly]:
+    def total_bounds(self, seen: TouchedBox, words: bool) -> list[Poly]:
         """The lines of each window, or its places over L, added up over all: every one is a lower bound."""
         return [each for each in dict.fromkeys(self._bounds(seen, words)) if each]
 
-    def _bounds(self, seen: Seen, only_words: bool) -> Iterator[Poly]:
+    def _bounds(self, seen: TouchedBox, only_words: bool) -> Iterator[Poly]:
         """The lines summed over rows and windows: whole lines if there is a closed form, else words/L, and rows."""
-        around = self.around(seen)
+        around = self.row_facts(seen)
         rows, words = self._amount(seen, around[-1])
         if not only_words:
-            wholes = [self._over(seen, rows * each, around, _exact) for each in _lines(seen, words)]
+            wholes = [self._sum_over_rows(seen, rows * each, around, _exact_sum) for each in _line_bounds(seen, words)]
             yield from filter(None, wholes)
             if any(wholes) or words == ONE:
                 return
-        bounded = self._over(seen, rows * words * (ONE if self.along is None else PER_LINE), around, _below)
+        bounded = self._sum_over_rows(
+            seen, rows * words * (ONE if self.contiguous_dimension is None else PER_LINE), around, _sum_lower_bound
+        )
         if bounded is not None:
             yield bounded
         if not only_words and not any(row.variable in words.names for row in seen.rows):
             some = replace(seen, needs=(*seen.needs, words - 1))
-            one_each = self._over(some, rows, around, _below)
+            one_each = self._sum_over_rows(some, rows, around, _sum_lower_bound)
             if one_each is not None:
                 yield one_each
 
-    def _amount(self, seen: Seen, facts: Facts) -> tuple[Poly, Poly]:
+    def _amount(self, seen: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
         """The rows of the box, and the words of each."""
         rows, words = ONE, ONE
         for dimension, interval in enumerate(seen.box):
             if interval is None:
                 continue
             width = facts.positive_part(a.as_gaps(interval[1] - interval[0]))
-            if dimension == self.along:
+            if dimension == self.contiguous_dimension:
                 words = width
             else:
                 rows = rows * width
         return rows, words if seen.spaced is None else seen.spaced[0]
 
-    def _over(self, seen: Seen, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
+    def _sum_over_rows(self, seen: TouchedBox, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
         """An amount of every row summed over rows and windows; None where that has no closed form."""
         try:
             with effort.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
                     each = add(each, WindowLoop(row.variable, row.lo, row.hi), facts)
-                if self.along is None:
+                if self.contiguous_dimension is None:
                     each = self._elements(each)
                 total = self._over_windows(seen.needs, each, add)
                 return total if len(total.terms) <= MAX_TERMS else None
@@ -144,7 +147,7 @@ class Least:
 
     def _over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _Add) -> Poly:
         for turn, facts in zip(reversed(self.windows.outer), reversed(self._outside), strict=True):
-            kept = clipped(needs, turn, facts)
+            kept = clip_loop(needs, turn, facts)
             if kept is None:
                 total = polynomial.product((total, *map(a.at_least_zero, needs)))
                 needs = ()
@@ -157,24 +160,24 @@ class Least:
     @property
     def _outside(self) -> list[Facts]:
         """What holds around each loop outside."""
-        return self._known[: len(self.windows.outer)]
+        return self._loop_facts[: len(self.windows.outer)]
 
 
 @record(eq=False)
-class LeastPart:
+class CertainRegion:
     """Places of a spot that windows touch for certain."""
 
-    least: Least
-    seen: Seen
+    least: FootprintLowerBound
+    seen: TouchedBox
 
     @cached_property
     def hull(self) -> list[HalfOpenInterval | None]:
         """Subscripts outside of which there is no place of any row in a window; None where that is not known."""
         rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
-        return [self._ends(each or rows.get(dimension)) for dimension, each in enumerate(self.seen.box)]
+        return [self._simplified_ends(each or rows.get(dimension)) for dimension, each in enumerate(self.seen.box)]
 
-    def _ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
-        for row, facts in zip(self.seen.rows, reversed(self.least.around(self.seen)[:-1]), strict=True):
+    def _simplified_ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
+        for row, facts in zip(self.seen.rows, reversed(self.least.row_facts(self.seen)[:-1]), strict=True):
             if interval is None:
                 return None
             turn = WindowLoop(row.variable, row.lo, row.hi)
@@ -182,9 +185,9 @@ class LeastPart:
             interval = None if low is None or high is None else (low, high)
         return interval
 
-    def apart_from(self, other: LeastPart, rows: bool) -> bool:
+    def apart_from(self, other: CertainRegion, rows: bool) -> bool:
         """Whether the two have no place in common in any window, or even no row."""
-        along, facts = self.least.along, self.least.around(self.seen)[0]
+        along, facts = self.least.contiguous_dimension, self.least.row_facts(self.seen)[0]
         for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
             if rows and dimension == along:
                 continue
@@ -196,7 +199,7 @@ class LeastPart:
                 return not rows or along is not None
         return False
 
-    def _by_turns(self, other: LeastPart, dimension: int) -> bool:
+    def _by_turns(self, other: CertainRegion, dimension: int) -> bool:
         """Whether the rows of the two have different remainders, as odd and even ones."""
         rows = [*self.seen.rows, *other.seen.rows]
         here = [row for row in rows if row.dimension == dimension]
@@ -212,15 +215,15 @@ class LeastPart:
     @cached_property
     def lines(self) -> list[Poly]:
         """The lines of each window, added up over all: every one is a lower bound."""
-        return self.least.totals(self.seen, False)
+        return self.least.total_bounds(self.seen, False)
 
     @cached_property
     def words(self) -> list[Poly]:
         """The places of each window over L, added up over all."""
-        return self.least.totals(self.seen, True)
+        return self.least.total_bounds(self.seen, True)
 
 
-def _lines(seen: Seen, words: Poly) -> Iterator[Poly]:
+def _line_bounds(seen: TouchedBox, words: Poly) -> Iterator[Poly]:
     """The lines of places in a row; of some so far apart that no line has two, or all between have one."""
     if seen.spaced is None:
         yield a.ceil_div(words, LINE)
@@ -230,7 +233,7 @@ def _lines(seen: Seen, words: Poly) -> Iterator[Poly]:
     yield a.ceil_div(count, a.ceil_div(LINE, step))
 
 
-def _end(lo: Poly, hi: Poly) -> Poly:
+def _range_end(lo: Poly, hi: Poly) -> Poly:
     """The end of a range as it is where the range is not empty: a simpler one, which may lie before its beginning."""
     some = [each for each in a.options(hi - lo, True) if each]
     return lo + reduce(a.maximum, some) if some else hi
@@ -247,12 +250,12 @@ def _at_end(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly
     return value.substitute({turn.variable: turn.hi - 1 if last else turn.lo})
 
 
-def _exact(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
+def _exact_sum(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """The sum over a loop. Raises UnresolvedError."""
     return sum_over(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts)
 
 
-def _below(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
+def _sum_lower_bound(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """At most the sum over a loop of an amount that is not negative."""
     found = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
     return ZERO if found is None or turn.variable in found.names else found

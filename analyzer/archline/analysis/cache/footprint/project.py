@@ -18,7 +18,7 @@ from archline.analysis.cache.footprint.windows import (
     at_least_zero,
     slope_of,
     union,
-    within,
+    with_loop_bounds,
 )
 from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
@@ -39,7 +39,7 @@ class RowsAlongLoop:
 
 
 @record(eq=False)
-class Seen:
+class TouchedBox:
     """What the inner loops touch: a box (None: one subscript, whatever it is) for each of `rows`, from the inside out.
 
     It holds where all of `needs` are at least 0. `spaced` are so many places in a row, so many words apart.
@@ -57,21 +57,21 @@ class Seen:
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
         """The dimensions, the rows, and whether there are spaced places that mention a name."""
-        dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions(interval, name)]
+        dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)]
         rows = [place for place, row in enumerate(self.rows) if name in row.lo.names | row.hi.names | row.place.names]
-        return dimensions, rows, self.spaced is not None and _mentions(self.spaced, name)
+        return dimensions, rows, self.spaced is not None and _mentions_symbol(self.spaced, name)
 
-    def at(self, name: str, value: Poly) -> Seen:
+    def at(self, name: str, value: Poly) -> TouchedBox:
         """With a loop in one iteration."""
-        return self.changed(lambda each: each.substitute({name: value}))
+        return self.with_expressions(lambda each: each.substitute({name: value}))
 
-    def changed(self, change: Callable[[Poly], Poly]) -> Seen:
+    def with_expressions(self, change: Callable[[Poly], Poly]) -> TouchedBox:
         """With other expressions."""
 
         def moved(interval: HalfOpenInterval) -> HalfOpenInterval:
             return change(interval[0]), change(interval[1])
 
-        return Seen(
+        return TouchedBox(
             tuple(each and moved(each) for each in self.box),
             tuple(map(change, self.needs)),
             tuple(
@@ -89,37 +89,37 @@ class Seen:
         return [atom for atom in atoms if isinstance(atom, a.Floor) and name in atom.names]
 
 
-def _mentions(interval: HalfOpenInterval, name: str) -> bool:
+def _mentions_symbol(interval: HalfOpenInterval, name: str) -> bool:
     return name in interval[0].names or name in interval[1].names
 
 
 @record(eq=False)
-class Taking:
+class LoopProjection:
     """Takes away loops around places of an array; `variables` are those of all loops."""
 
     array: Array
     variables: frozenset[str]
 
     @property
-    def along(self) -> int | None:
+    def contiguous_dimension(self) -> int | None:
         """The dimension along which places share lines; none in Z-Morton order, where only elements are counted."""
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
-    def without(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Iterator[Seen]:
+    def project_out(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
         """What all iterations touch together, or every so many of them, or what one of them does."""
         floors = seen.floors_of(turn.variable)
-        period = _period(floors, turn.variable)
+        period = _remainder_period(floors, turn.variable)
         for first in range(period) if 1 < period <= MAX_PERIOD else ():
             every = seen.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - first, Poly.constant(period))
             if every.possible and not every.floors_of(turn.variable):
-                yield from self.without(every, WindowLoop(turn.variable, ZERO, end), facts)
-        if not period and (stretch := _stretch(floors, turn, facts)) is not None:
+                yield from self.project_out(every, WindowLoop(turn.variable, ZERO, end), facts)
+        if not period and (stretch := _constant_quotient_range(floors, turn, facts)) is not None:
             part, known = stretch
-            alike = seen.changed(lambda each: each.map_atoms(known.get))
+            alike = seen.with_expressions(lambda each: each.map_atoms(known.get))
             if not alike.floors_of(turn.variable):
-                yield from self.without(alike, part, facts)
-        kept = clipped(seen.needs, turn, facts)
+                yield from self.project_out(alike, part, facts)
+        kept = clip_loop(seen.needs, turn, facts)
         if kept is not None:
             turn, needs = kept
             seen = replace(seen, needs=needs)
@@ -128,12 +128,12 @@ class Taking:
             if not dimensions and not rows and not spaced:
                 yield replace(seen, needs=(*needs, *some))
                 return
-            if turn.variable not in self.array.within and not _alternates(seen, turn):
-                joined = () if spaced else tuple(self._joined(seen, turn, some, facts))
-                way = None if joined else self._row(seen, turn, facts)
+            if turn.variable not in self.array.within and not _is_alternating(seen, turn):
+                joined = () if spaced else tuple(self._merge_overlapping(seen, turn, some, facts))
+                way = None if joined else self._row_per_iteration(seen, turn, facts)
                 if not joined and not spaced:
                     way = way or self._by_rows(seen, turn, facts)
-                    way = way or (None if rows else self._apart(seen, turn, facts))
+                    way = way or (None if rows else self._spaced_words(seen, turn, facts))
                 ways = joined or ((way,) if way else ())
                 if ways:
                     yield from ways
@@ -142,7 +142,7 @@ class Taking:
             fixed = seen.at(turn.variable, value)
             yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
-    def _iterations(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
+    def _iterations(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """The iterations that may touch most, each with how many there have to be for it to be one.
 
         That is the last one, the first, or one between them; where it alternates, the one beside it as well.
@@ -152,11 +152,11 @@ class Taking:
         ends += [(seen.rows[place].lo, seen.rows[place].hi) for place in rows]
         widths = [high - low for low, high in ends]
         widths += [seen.spaced[0], -seen.spaced[1]] if spaced and seen.spaced else []
-        inside = within(turn, facts, 2)
+        inside = with_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
         shrinks, grows = (all(inside.nonnegative(each.scaled(sign)) for each in steps) for sign in (-1, 1))
-        beside = int(_alternates(seen, turn))
+        beside = int(_is_alternating(seen, turn))
         if not grows or shrinks:
             yield from ((turn.lo + place, place + 1) for place in range(1 + beside))
         if not shrinks:
@@ -164,7 +164,9 @@ class Taking:
         if not shrinks and not grows:
             yield turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2)), 1
 
-    def _joined(self, seen: Seen, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts) -> Iterator[Seen]:
+    def _merge_overlapping(
+        self, seen: TouchedBox, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts
+    ) -> Iterator[TouchedBox]:
         """Intervals that overlap or touch, one behind the other, are one."""
         dimensions, rows, _ = seen.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
@@ -188,10 +190,10 @@ class Taking:
         if more:
             yield _with_interval(seen, dimensions, rows, joint, some)
 
-    def _row(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
+    def _row_per_iteration(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Each iteration has a row of its own."""
         for dimension, interval in enumerate(seen.box):
-            if dimension == self.along or interval is None or interval[1] - interval[0] != ONE:
+            if dimension == self.contiguous_dimension or interval is None or interval[1] - interval[0] != ONE:
                 continue
             slope = slope_of(interval[0], turn.variable)
             others = interval[0].names & {row.variable for row in seen.rows}
@@ -202,19 +204,19 @@ class Taking:
             return replace(seen, box=box, rows=(*seen.rows, row))
         return None
 
-    def _by_rows(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
+    def _by_rows(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Iterations of which each goes down a column of its own, up to another row: seen row by row.
 
         Where a row r is touched for lo <= r < v + e, these are the iterations v > r - e, neighbours in the row.
         """
         dimensions, rows, _ = seen.uses(turn.variable)
-        other = [dimension for dimension in dimensions if dimension != self.along]
+        other = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
         if rows or len(dimensions) != 2 or len(other) != 1:
             return None
-        column, interval = seen.box[self.along or 0], seen.box[other[0]]
+        column, interval = seen.box[self.contiguous_dimension or 0], seen.box[other[0]]
         if column is None or interval is None or column[1] - column[0] != ONE:
             return None
-        if any(_mentions(interval, row.variable) or _mentions(column, row.variable) for row in seen.rows):
+        if any(_mentions_symbol(interval, row.variable) or _mentions_symbol(column, row.variable) for row in seen.rows):
             return None
         name = f"{turn.variable} row"
         slope = slope_of(column[0], turn.variable)
@@ -227,15 +229,15 @@ class Taking:
         ends = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
         low, high = (column[0].substitute({turn.variable: end}) for end in ends)
         box = list(seen.box)
-        box[self.along or 0], box[other[0]] = (low, high + 1), None
+        box[self.contiguous_dimension or 0], box[other[0]] = (low, high + 1), None
         row = RowsAlongLoop(other[0], name, first, facts.maximum(first, last), Poly.symbol(name))
         return replace(seen, box=tuple(box), rows=(*seen.rows, row))
 
-    def _apart(self, seen: Seen, turn: WindowLoop, facts: Facts) -> Seen | None:
+    def _spaced_words(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Places of one row, so many words apart."""
         dimensions, _, _ = seen.uses(turn.variable)
         interval = seen.box[dimensions[0]]
-        if dimensions != [self.along] or interval is None or interval[1] - interval[0] != ONE:
+        if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
             return None
         slope = slope_of(interval[0], turn.variable)
         if slope is None or interval[0].names & {row.variable for row in seen.rows}:
@@ -247,7 +249,7 @@ class Taking:
         return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
-def _period(floors: Sequence[a.Floor], name: str) -> int:
+def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
     """After so many iterations all remainders are what they were; 0 where there is a remainder of another kind."""
     period = 1
     for each in floors:
@@ -259,7 +261,7 @@ def _period(floors: Sequence[a.Floor], name: str) -> int:
     return period
 
 
-def _stretch(
+def _constant_quotient_range(
     floors: Sequence[a.Floor], turn: WindowLoop, facts: Facts
 ) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
     """The first iterations, in which quotients are what they are in the first one."""
@@ -274,7 +276,7 @@ def _stretch(
     return (WindowLoop(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
 
 
-def _alternates(seen: Seen, turn: WindowLoop) -> bool:
+def _is_alternating(seen: TouchedBox, turn: WindowLoop) -> bool:
     """Whether what an iteration touches jumps to and fro."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
@@ -285,8 +287,8 @@ def _alternates(seen: Seen, turn: WindowLoop) -> bool:
 
 
 def _with_interval(
-    seen: Seen, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
-) -> Seen:
+    seen: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
+) -> TouchedBox:
     """With an interval in place of that of the only dimension, or the only row."""
     needs = (*seen.needs, *needs)
     if dimensions:
@@ -297,11 +299,11 @@ def _with_interval(
     return replace(seen, rows=tuple(ranges), needs=needs)
 
 
-def _with_rows(facts: Facts, turn: WindowLoop, seen: Seen, interval: HalfOpenInterval) -> Facts:
+def _with_rows(facts: Facts, turn: WindowLoop, seen: TouchedBox, interval: HalfOpenInterval) -> Facts:
     """What holds where both an iteration and the one after it are run, whatever the row."""
-    facts = within(turn, facts, 2)
+    facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(seen.rows):
-        if _mentions(interval, row.variable):
+        if _mentions_symbol(interval, row.variable):
             facts = facts.with_symbol(row.variable, (row.lo,), (row.hi - 1,))
     return facts
 
@@ -331,7 +333,7 @@ def _rows_and_turns(
             return None
 
 
-def clipped(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[WindowLoop, tuple[Poly, ...]] | None:
+def clip_loop(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[WindowLoop, tuple[Poly, ...]] | None:
     """The iterations in which all needs hold, and the needs that do not mention them; None where they are no range."""
     lo, hi = turn.lo, turn.hi
     left = []

@@ -31,7 +31,7 @@ MAX_APART = 8
 """References to one row in one loop body are one where their places differ by constants no larger than this."""
 
 
-def references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: bool = False) -> list[Reference]:
+def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: bool = False) -> list[Reference]:
     """Accesses by array and loops; those whose places differ by small constants are one reference.
 
     Of `traffic`, lines that are written move twice: they are fetched and written back.
@@ -39,7 +39,11 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: boo
     groups: list[tuple[Array, Chain, list[Access], list[int]]] = []
     for order, (access, chain) in enumerate(found):
         for array, loops, members, orders in groups:
-            if array is access.array and loops == chain and _near(access, members, contiguous_dimension(array)):
+            if (
+                array is access.array
+                and loops == chain
+                and _is_same_row_neighbour(access, members, contiguous_dimension(array))
+            ):
                 members.append(access)
                 orders.append(order)
                 break
@@ -48,7 +52,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: boo
     return [
         Reference(
             array,
-            _joint(array, members),
+            _joint_hull(array, members),
             chain,
             facts,
             tuple(members),
@@ -59,7 +63,7 @@ def references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: boo
     ]
 
 
-def _near(access: Access, members: Sequence[Access], along: int) -> bool:
+def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
     """Whether a place is in the row of others, and near."""
     first = members[0]
     # What the data decides twice are two places, but for one that moves along a row.
@@ -75,7 +79,7 @@ def _near(access: Access, members: Sequence[Access], along: int) -> bool:
     return True
 
 
-def _joint(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
+def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
     found: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
@@ -115,7 +119,7 @@ class LoopSide:
 
 
 @dataclass(eq=False)
-class Cutter:
+class IndexSetSplitter:
     """Parts of references by rules whose ends are in terms of a `symbol` within bounds; they share loops as before."""
 
     symbol: str
@@ -180,35 +184,35 @@ Counters = frozenset[str]
 def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
     """The references with simpler loops and places; None where nothing is simpler."""
     chains: dict[Chain, Chain] = {(): ()}
-    found = [_reference(each, _chain(each.chain, each.facts, chains)) for each in references]
+    found = [_relaxed_reference(each, _relaxed_chain(each.chain, each.facts, chains)) for each in references]
     same = all(one.place == other.place for one, other in zip(found, references, strict=True))
     ends = [[(loop.lo, loop.hi, loop.trips) for loop in each.chain] for each in (*found, *references)]
     return None if same and ends[: len(found)] == ends[len(found) :] else found
 
 
-def _chain(chain: Chain, facts: Facts, known: dict[Chain, Chain]) -> Chain:
+def _relaxed_chain(chain: Chain, facts: Facts, known: dict[Chain, Chain]) -> Chain:
     """Loops with simpler ends; in the body nothing is known but these."""
     if chain not in known:
         *outer, loop = chain
-        before = _chain(tuple(outer), facts, known)
-        known[chain] = (*before, _loop(loop, before[-1].inside if before else facts, _counters(before)))
+        before = _relaxed_chain(tuple(outer), facts, known)
+        known[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _counters(before)))
     return known[chain]
 
 
-def _loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
-    lo = _bound(loop.lo, counters, False)
-    hi, trips = (_bound(each, counters, True) for each in (loop.hi, loop.trips))
+def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
+    lo = _integer_bound(loop.lo, counters, False)
+    hi, trips = (_integer_bound(each, counters, True) for each in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
     return replace(loop, lo=lo, hi=hi, trips=trips, facts=around, inside=inside, holds=())
 
 
-def _reference(reference: Reference, chain: Chain) -> Reference:
+def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
     """Nothing that it accesses is certain. Along the innermost loop places move as before."""
     around, along = _counters(chain[:-1]), contiguous_dimension(reference.array)
     place = list(reference.place)
     interval = place[along]
     if interval is not None:
-        place[along] = _bound(interval[0], around, False), _bound(interval[1], around, True)
+        place[along] = _integer_bound(interval[0], around, False), _integer_bound(interval[1], around, True)
     accesses = tuple(replace(each, certain=False, shared=None) for each in reference.accesses)
     return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
@@ -217,7 +221,7 @@ def _counters(chain: Chain) -> Counters:
     return frozenset(loop.variable for loop in chain)
 
 
-def _bound(value: Poly, counters: Counters, upper: bool) -> Poly:
+def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
     """An integer that is at most (`upper`) or at least a value, without floors of counters; the value if none is."""
     found = bound_away(value, lambda each: floor_by_number(each, counters), Facts(), upper)
     if found is None or found == value:

@@ -8,28 +8,36 @@ from functools import cached_property
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, total
-from archline.analysis.cache.footprint.upper import Lines, Reference
-from archline.analysis.cache.footprint.windows import ROW, Ranges, RowIntervals, added, monotone, spread, summed
-from archline.ir.factored import Product, largest_in, total_in
-from archline.ir.layout import ClosedInterval, placed_run, run
+from archline.analysis.cache.footprint.upper import Reference, ReferenceFootprint
+from archline.analysis.cache.footprint.windows import (
+    ROW,
+    Ranges,
+    RowIntervals,
+    exact_row_lines,
+    is_monotone,
+    row_count_and_length,
+    sum_row_lines,
+)
+from archline.ir.factored import FactoredProduct, largest_in, total_in
+from archline.ir.layout import ClosedInterval, interval_lines, placed_run
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
 
-def footprint(references: Sequence[Reference], depth: int) -> Lines | Union:
+def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFootprint | GroupFootprint:
     """What references to one array touch in a window; neighbouring depths ask for the same."""
     first, *others = references
     if not others:
         return first.lines(depth)
     key = depth, *others
     found = first.found.get(key)
-    if not isinstance(found, Union):
-        found = first.found[key] = Union(references, depth)
+    if not isinstance(found, GroupFootprint):
+        found = first.found[key] = GroupFootprint(references, depth)
     return found
 
 
 @record(eq=False)
-class Union:
+class GroupFootprint:
     """What several references to one array touch together."""
 
     references: Sequence[Reference]
@@ -58,15 +66,15 @@ class Union:
         known = [each for each in parts if each is not None]
         if len(known) < len(parts):
             return None
-        rows = _hull([each.rows for each in known], self.facts)
+        rows = _interval_hull([each.rows for each in known], self.facts)
         facts = self.facts.with_symbol(ROW, (rows[0],), (rows[1],))
-        return RowIntervals(rows, _hull([each.entries for each in known], facts))
+        return RowIntervals(rows, _interval_hull([each.entries for each in known], facts))
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:
         """The smallest box around all."""
         boxes = [each.hull(self.depth) for each in self.references]
-        return [_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
+        return [_interval_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
 
     @cached_property
     def _ranges(self) -> Ranges:
@@ -89,59 +97,59 @@ class Union:
         """The lines of one row."""
         interval, facts = self._of_row
         counters = frozenset((ROW,)).union(*(each.counters for each in self.references))
-        return run(interval, facts, self._array, self.references[0].whole_lines, counters)
+        return interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
-    def _others(self) -> Product:
+    def _others(self) -> FactoredProduct:
         """The rows of the bounding box, if the union is not known row by row."""
         if self.by_row is not None:
-            return Product()
+            return FactoredProduct()
         rows = (ends for place, ends in enumerate(self.hull) if place != contiguous_dimension(self._array))
-        return Product(tuple(self.facts.positive_part(a.as_gaps(high - low + 1)) for low, high in rows))
+        return FactoredProduct(tuple(self.facts.positive_part(a.as_gaps(high - low + 1)) for low, high in rows))
 
     @cached_property
-    def count(self) -> Product:
+    def count(self) -> FactoredProduct:
         """At most so many lines; where lines are in no rows, those of each reference for itself."""
         if self._array.layout == "zmorton" or self._array.moves:
-            return Product((total(each.lines(self.depth).count.value for each in self.references),))
-        return summed(self._others.times(self._row), self._ranges)
+            return FactoredProduct((total(each.lines(self.depth).count.value for each in self.references),))
+        return sum_row_lines(self._others.times(self._row), self._ranges)
 
     @property
-    def largest(self) -> Product:
+    def largest(self) -> FactoredProduct:
         """At most so many lines in any window. Raises UnboundedError."""
         return largest_in(self._placed, lambda: self.count, self.chain)
 
     @property
-    def total(self) -> Product:
+    def total(self) -> FactoredProduct:
         """At most so many lines in all windows, each counted for itself. Raises UnboundedError."""
         return total_in(self._placed, lambda: self.count, self.chain)
 
     @cached_property
-    def _placed(self) -> Product | None:
+    def _placed(self) -> FactoredProduct | None:
         """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
         placed = self.by_row is not None and self.references[0].whole_lines
         lines = placed_run(*self._of_row, self._array) if placed else None
-        return None if lines is None else added(Product((lines,)), self._ranges)
+        return None if lines is None else exact_row_lines(FactoredProduct((lines,)), self._ranges)
 
-    def spread(self) -> tuple[Product, Product]:
+    def spread(self) -> tuple[FactoredProduct, FactoredProduct]:
         """How many rows a window has at most, and how many lines a row."""
-        return spread(self._others, self._row, self._ranges)
+        return row_count_and_length(self._others, self._row, self._ranges)
 
     @cached_property
-    def slides(self) -> bool:
+    def is_sliding_window(self) -> bool:
         """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
         if not self.depth:
             return False
         loop = self.chain[-1]
         if self.by_row is None:
-            return all(monotone(end, loop, loop.facts) for interval in self.hull for end in interval)
+            return all(is_monotone(end, loop, loop.facts) for interval in self.hull for end in interval)
         inside = loop.facts.with_symbol(ROW, (ZERO,), (self._array.extents[0] - 1,))
-        return all(monotone(end, loop, loop.facts) for end in self.by_row.rows) and all(
-            monotone(end, loop, inside) for end in self.by_row.entries
+        return all(is_monotone(end, loop, loop.facts) for end in self.by_row.rows) and all(
+            is_monotone(end, loop, inside) for end in self.by_row.entries
         )
 
 
-def _hull(intervals: Sequence[ClosedInterval], facts: Facts) -> ClosedInterval:
+def _interval_hull(intervals: Sequence[ClosedInterval], facts: Facts) -> ClosedInterval:
     (low, high), *others = intervals
     for first, last in others:
         low, high = facts.minimum(low, first), facts.maximum(high, last)

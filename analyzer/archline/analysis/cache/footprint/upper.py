@@ -18,19 +18,19 @@ from archline.analysis.cache.footprint.windows import (
     ROW,
     Ranges,
     RowIntervals,
-    added,
-    monotone,
+    exact_row_lines,
+    is_monotone,
+    row_count_and_length,
     slope_of,
-    spread,
-    summed,
+    sum_row_lines,
 )
-from archline.ir.factored import Product, UnboundedError, largest_in, most, most_in, total_in
-from archline.ir.layout import LINE, ClosedInterval, placed_run, run, stack_lines
+from archline.ir.factored import FactoredProduct, UnboundedError, factored_maximum, largest_in, most_in, total_in
+from archline.ir.layout import LINE, ClosedInterval, interval_lines, placed_run, stack_lines
 from archline.ir.shape import Shape, named, of_access, of_chain
-from archline.ir.tree import Access, Array, Chain, Loop, Walk, contiguous_dimension
+from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguous_dimension
 from archline.records import field, memoised, record
 
-NARROW = 4
+MAX_SHORT_STRIDE = 4
 """Steps through a row that are shorter than most lines."""
 
 
@@ -60,12 +60,12 @@ class Reference:
         return self.array.name
 
     @memoised
-    def lines(self, depth: int) -> Lines:
+    def lines(self, depth: int) -> ReferenceFootprint:
         """What is touched with the loops `chain[:depth]` fixed."""
-        return Lines(self, depth)
+        return ReferenceFootprint(self, depth)
 
     @property
-    def walk(self) -> Walk | None:
+    def walk(self) -> MonotoneWalk | None:
         """How the places move that the data decides, which are then all the same."""
         return self.accesses[0].walk
 
@@ -121,7 +121,7 @@ class Reference:
 
 
 @record(eq=False)
-class Lines:
+class ReferenceFootprint:
     """The lines of a window of one reference."""
 
     reference: Reference
@@ -142,7 +142,7 @@ class Lines:
         return self.reference.chain[self.depth :]
 
     @cached_property
-    def apart(self) -> dict[int, Loop]:
+    def row_loops(self) -> dict[int, Loop]:
         """The dimensions of rows that one inner loop decides by itself, each another: their rows are apart."""
         found: dict[int, Loop] = {}
         array = self.reference.array
@@ -159,14 +159,14 @@ class Lines:
         return found
 
     @cached_property
-    def _rest(self) -> Chain:
+    def _other_loops(self) -> Chain:
         """The inner loops that decide no row by themselves."""
-        rows = set(map(id, self.apart.values()))
+        rows = set(map(id, self.row_loops.values()))
         return tuple(loop for loop in self._inner if id(loop) not in rows)
 
     @cached_property
     def _rows(self) -> Chain:
-        rows = set(map(id, self.apart.values()))
+        rows = set(map(id, self.row_loops.values()))
         return tuple(loop for loop in self._inner if id(loop) in rows)
 
     @cached_property
@@ -191,18 +191,21 @@ class Lines:
     def _ends(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
         """The smallest interval that holds others, whatever the loops do that decide no row."""
         lo, hi = ends
-        for loop in reversed(self._rest):
+        for loop in reversed(self._other_loops):
             if loop.variable in lo.names | hi.names:
-                known = _known(loop.facts, facts)
-                first, end = self._narrowed(loop, known)
-                lo, hi = -most(-lo, loop.variable, first, end, known), most(hi, loop.variable, first, end, known)
+                known = _joined_facts(loop.facts, facts)
+                first, end = self._counter_range(loop, known)
+                lo, hi = (
+                    -factored_maximum(-lo, loop.variable, first, end, known),
+                    factored_maximum(hi, loop.variable, first, end, known),
+                )
         return lo, hi
 
-    def _narrowed(self, loop: Loop, facts: Facts) -> ClosedInterval:
+    def _counter_range(self, loop: Loop, facts: Facts) -> ClosedInterval:
         """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
-        settled = {inner.variable for inner in self._rest[self._rest.index(loop) :]}
+        settled = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
         for inner in self._rows:
             row, own = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
             if inner.variable not in known:
@@ -237,9 +240,9 @@ class Lines:
         place, entries = self.reference.place[row], self.box[along]
         if place is None:
             return None
-        if row not in self.apart:
+        if row not in self.row_loops:
             low, high = self.box[row]
-            if self.apart or low != high:
+            if self.row_loops or low != high:
                 return None
             return RowIntervals((low, low), entries)
         ((name, lo, hi, _),) = self.ranges
@@ -253,52 +256,60 @@ class Lines:
         return RowIntervals(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
     @cached_property
-    def _dense(self) -> bool:
+    def _is_dense(self) -> bool:
         """Whether the box is about all touched: nothing in it is strided or left to the data."""
         for dimension, interval in enumerate(self.reference.place):
-            if interval is None or (dimension not in self.apart and not self._unit(interval)):
+            if interval is None or (dimension not in self.row_loops and not self._has_unit_stride(interval)):
                 return False
         return True
 
-    def _unit(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
+    def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
         """Whether inner loops move by one at a time, or by so many at most."""
-        slopes = [slope_of(interval[0], loop.variable) for loop in self._rest if loop.variable in interval[0].names]
+        slopes = [
+            slope_of(interval[0], loop.variable) for loop in self._other_loops if loop.variable in interval[0].names
+        ]
         return all(
             step is not None and step.is_constant and 0 < abs(step.constant_term) <= most_apart for step in slopes
         )
 
     @cached_property
-    def per_row(self) -> Product:
+    def per_row(self) -> FactoredProduct:
         """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
         array = self.reference.array
         if not self._inner and self.reference.is_free:
-            return Product()
+            return FactoredProduct()
         if array.moves:
-            return Product((self._anywhere_on_stack(),))
+            return FactoredProduct((self._anywhere_on_stack(),))
         if array.layout == "zmorton":
-            return Product((self._in_square(),))
-        return self._others.times(self._run(self.box[contiguous_dimension(array)]))
+            return FactoredProduct((self._in_square(),))
+        return self._free_row_count.times(self._interval_lines(self.box[contiguous_dimension(array)]))
 
     @cached_property
-    def _others(self) -> Product:
+    def _free_row_count(self) -> FactoredProduct:
         """How many rows there are that no loop decides by itself."""
         along = contiguous_dimension(self.reference.array)
-        inside = [place for place in range(len(self.box)) if place != along and place not in self.apart]
-        return Product(tuple(self._values(place, self.box[place]) for place in inside))
+        inside = [place for place in range(len(self.box)) if place != along and place not in self.row_loops]
+        return FactoredProduct(tuple(self._subscript_count(place, self.box[place]) for place in inside))
 
-    def _run(self, interval: ClosedInterval) -> Poly:
+    def _interval_lines(self, interval: ClosedInterval) -> Poly:
         """The lines of an interval of a row."""
-        lines = run(interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters)
+        lines = interval_lines(
+            interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters
+        )
         own = self.reference.place[contiguous_dimension(self.reference.array)]
-        if own is None or self._unit(own) or (not self.reference.whole_lines and self._unit(own, NARROW)):
+        if (
+            own is None
+            or self._has_unit_stride(own)
+            or (not self.reference.whole_lines and self._has_unit_stride(own, MAX_SHORT_STRIDE))
+        ):
             return lines
         return self.facts.minimum(lines, self._distinct(own))
 
-    def _values(self, dimension: int, interval: ClosedInterval) -> Poly:
+    def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
         """How many values a subscript takes."""
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
         own = self.reference.place[dimension]
-        if own is None or self._unit(own):
+        if own is None or self._has_unit_stride(own):
             return width
         return self.facts.minimum(width, self._distinct(own))
 
@@ -306,19 +317,19 @@ class Lines:
         """At most so many values of subscripts in an interval that loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
-        for loop in reversed(self._rest):
+        for loop in reversed(self._other_loops):
             if loop.variable in moving:
                 count = count * self._counters(loop, moving)
             if loop.variable in count.names:
-                count = most_in(count, loop, _known(loop.facts, self.facts))
+                count = most_in(count, loop, _joined_facts(loop.facts, self.facts))
         return count
 
     def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
         """At most so many values of a counter, whatever the loops do whose counters are not fixed."""
         lo, hi = loop.lo, loop.hi
-        for other in reversed(self._rest):
+        for other in reversed(self._other_loops):
             if other.variable not in fixed and other.variable in lo.names | hi.names:
-                known = _known(other.facts, self.facts)
+                known = _joined_facts(other.facts, self.facts)
                 lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
         # What is known inside a loop makes trips no less than 0 only where the loop is entered.
         return self.facts.positive_part(hi - lo)
@@ -331,7 +342,7 @@ class Lines:
         array = self.reference.array
         rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
-        elements = self._values(0, self.box[0]) * self._values(1, self.box[1])
+        elements = self._subscript_count(0, self.box[0]) * self._subscript_count(1, self.box[1])
         if array.strided or not array.aligned:
             return elements
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
@@ -340,24 +351,26 @@ class Lines:
         """The lines from the bottom of the stack to the end of a local array."""
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
-            value = most_in(value, loop, _known(loop.facts, self.facts))
+            value = most_in(value, loop, _joined_facts(loop.facts, self.facts))
         # Of a loop that is never entered, what holds in all iterations may be below 0.
         return self.facts.positive_part(value)
 
-    def spread(self) -> tuple[Product, Product] | None:
+    def spread(self) -> tuple[FactoredProduct, FactoredProduct] | None:
         """How many rows a window has at most, and how many lines a row; None where lines are in no rows."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
-        return spread(self._others, self._run(self.box[contiguous_dimension(array)]), self.ranges)
+        return row_count_and_length(
+            self._free_row_count, self._interval_lines(self.box[contiguous_dimension(array)]), self.ranges
+        )
 
     @cached_property
-    def count(self) -> Product:
+    def count(self) -> FactoredProduct:
         """At most so many lines are touched in the window."""
-        return summed(self.per_row, self.ranges)
+        return sum_row_lines(self.per_row, self.ranges)
 
     @cached_property
-    def _visited(self) -> Product | None:
+    def _visited(self) -> FactoredProduct | None:
         """The same with as many rows as iterations where the data decides which: None where it does not."""
         if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
             return None
@@ -366,7 +379,7 @@ class Lines:
             if loop.trips == loop.hi - loop.lo:
                 total = total.summed(name, lo, hi, facts)
             else:
-                each = Product(tuple(most(each, name, lo, hi, facts) for each in total.factors))
+                each = FactoredProduct(tuple(factored_maximum(each, name, lo, hi, facts) for each in total.factors))
                 total = each.times(self._iterations(loop))
         return total
 
@@ -374,25 +387,25 @@ class Lines:
         """At most so many iterations of a loop of rows, given the variables of those around it."""
         count = last.trips
         for loop in reversed(self._inner[: self._inner.index(last)]):
-            if id(loop) in map(id, self._rest):
-                count = most_in(count, loop, _known(loop.facts, self.facts)) * loop.trips
+            if id(loop) in map(id, self._other_loops):
+                count = most_in(count, loop, _joined_facts(loop.facts, self.facts)) * loop.trips
         return count
 
     @cached_property
-    def largest(self) -> Product:
+    def largest(self) -> FactoredProduct:
         """At most so many lines are touched in any window. Raises UnboundedError."""
-        exact = self._placed if self.apart else None
+        exact = self._placed if self.row_loops else None
         return self._or_visited(
             largest_in(exact, lambda: self.count, self.chain), lambda each: each.at_most(self.chain)
         )
 
     @cached_property
-    def total(self) -> Product:
+    def total(self) -> FactoredProduct:
         """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
         found = total_in(self._placed, lambda: self.count, self.chain)
         return self._or_visited(found, lambda each: each.over(self.chain))
 
-    def _or_visited(self, found: Product, way: Callable[[Product], Product]) -> Product:
+    def _or_visited(self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]) -> FactoredProduct:
         """The lesser of what is found and what the iterations say in the same way."""
         with suppress(UnboundedError):
             if self._visited is not None:
@@ -400,27 +413,27 @@ class Lines:
         return found
 
     @cached_property
-    def _placed(self) -> Product | None:
+    def _placed(self) -> FactoredProduct | None:
         """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
         array = self.reference.array
-        if array.moves or array.layout == "zmorton" or not self._dense or not self.reference.whole_lines:
+        if array.moves or array.layout == "zmorton" or not self._is_dense or not self.reference.whole_lines:
             return None
         lines = placed_run(self.box[contiguous_dimension(array)], self.facts, array)
-        return None if lines is None else added(self._others.times(lines), self.ranges)
+        return None if lines is None else exact_row_lines(self._free_row_count.times(lines), self.ranges)
 
     # Sliding
     @cached_property
-    def slides(self) -> bool:
+    def is_sliding_window(self) -> bool:
         """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
         if self.depth == 0 or (not self._inner and self.reference.is_free):
             return False
         loop = self.reference.chain[self.depth - 1]
         if not self._depends(loop):
             return True
-        if not self._dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
+        if not self._is_dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
             return False
         ends = self._ends_by_row(loop)
-        return ends is not None and all(monotone(end, loop, _known(loop.facts, self.facts)) for end in ends)
+        return ends is not None and all(is_monotone(end, loop, _joined_facts(loop.facts, self.facts)) for end in ends)
 
     def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
         """Where rows and the entries of each begin and end, in terms of the row where a loop moves rows.
@@ -436,14 +449,16 @@ class Lines:
                     return None
                 sign = place.coefficients(Symbol(name))[1]
                 back[name] = sign * (Poly.symbol(f"{ROW}{name}") - (place - sign * row))
-        ends = [end for dimension, interval in enumerate(self.box) if dimension not in self.apart for end in interval]
+        ends = [
+            end for dimension, interval in enumerate(self.box) if dimension not in self.row_loops for end in interval
+        ]
         for name, lo, hi, _ in self.ranges:
             ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
         return [end.substitute(back) for end in ends]
 
     def _row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
         """The loops that decide rows, and the subscripts."""
-        for dimension, loop in self.apart.items():
+        for dimension, loop in self.row_loops.items():
             interval = self.reference.place[dimension]
             assert interval is not None
             yield loop, interval
@@ -457,7 +472,7 @@ class Lines:
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
 
 
-def _known(facts: Facts, more: Facts) -> Facts:
+def _joined_facts(facts: Facts, more: Facts) -> Facts:
     """Facts with the symbols of others that they lack."""
     for name, bounds in more.bounds.items():
         if name not in facts.bounds:

@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import direction
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.sums.summation import UnresolvedError
-from archline.ir.factored import Product, most
+from archline.ir.factored import FactoredProduct, factored_maximum
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop
 from archline.records import field, memoised, record
@@ -26,7 +26,7 @@ ROW = "row "
 
 
 @record(eq=False)
-class Spot:
+class CertainAccess:
     """Places of one array that every iteration of `chain` accesses in which all of `when` are at least 0.
 
     They are a box of subscripts, one for each dimension; None where the data decides.
@@ -49,7 +49,7 @@ class WindowLoop:
 
 
 @record(eq=False)
-class Windows:
+class WindowSet:
     """One window for each iteration of `outer`; in it runs `first`, then what is in the loops `depth` and deeper."""
 
     facts: Facts = field(repr=False)
@@ -58,12 +58,12 @@ class Windows:
     depth: int
 
     @memoised
-    def known(self, loops: tuple[WindowLoop, ...]) -> Facts:
+    def loop_facts(self, loops: tuple[WindowLoop, ...]) -> Facts:
         """What holds in an iteration of loops: the same object for all spots, so that nothing is proved twice."""
-        return inside(loops[-1], self.known(loops[:-1])) if loops else self.facts
+        return facts_in_iteration(loops[-1], self.loop_facts(loops[:-1])) if loops else self.facts
 
 
-def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
+def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAccess]:
     """What is accessed for certain: places side by side, in one body, are one spot."""
     groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
@@ -78,18 +78,22 @@ def spots(found: Iterator[tuple[Access, Chain]]) -> list[Spot]:
                 break
         else:
             groups.append((access.array, chain, when, [access.place]))
-    return [Spot(array, box, chain, when) for array, chain, when, places in groups for box in _boxes(places)]
+    return [
+        CertainAccess(array, box, chain, when)
+        for array, chain, when, places in groups
+        for box in _neighbour_boxes(places)
+    ]
 
 
-def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
+def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
     """The longest runs of neighbours in each dimension."""
     found: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
             low, high = place, place
-            while (before := _moved(low, dimension, -1)) in places and before != low:
+            while (before := _shifted_place(low, dimension, -1)) in places and before != low:
                 low = before
-            while (after := _moved(high, dimension, 1)) in places and after != high:
+            while (after := _shifted_place(high, dimension, 1)) in places and after != high:
                 high = after
             ends = zip(low, high, strict=True)
             box = tuple(None if x is None or y is None else (x, y + 1) for x, y in ends)
@@ -101,21 +105,21 @@ def _boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInte
     return order[:MAX_SPOTS] if widest == 1 else [box for box in order if found[box] > 1][:MAX_SPOTS]
 
 
-def _moved(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
+def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
     moved = list(place)
     subscript = moved[dimension]
     moved[dimension] = None if subscript is None else subscript + step
     return tuple(moved)
 
 
-def inside(turn: WindowLoop, facts: Facts) -> Facts:
+def facts_in_iteration(turn: WindowLoop, facts: Facts) -> Facts:
     """What holds in an iteration."""
     for need in at_least_zero(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
-    return within(turn, facts, 1)
+    return with_loop_bounds(turn, facts, 1)
 
 
-def within(turn: WindowLoop, facts: Facts, before: int) -> Facts:
+def with_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
     """The variable's bounds, so many places before the end."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
@@ -127,13 +131,13 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
     Ends that stand still cut the whole as they cut each part: tiles that end with the row make up the row.
     """
     low, high = interval
-    whole = _chained(low, high, turn, facts)
+    whole = _chained_interval(low, high, turn, facts)
     if whole is not None:
         return whole
     (still, starts), (stops, ends) = _still_and_moving(low, turn, True), _still_and_moving(high, turn, False)
     if not starts or not ends or not (still or stops):
         return None
-    whole = _chained(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
+    whole = _chained_interval(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
     if whole is None:
         return None
     return reduce(facts.maximum, still, whole[0]), reduce(facts.minimum, stops, whole[1])
@@ -146,7 +150,7 @@ def _still_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list
     return [each for each in values if each not in moving], moving
 
 
-def _chained(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
+def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
     """From the first start to the last end, where each interval touches the next.
 
     Of any place between, take the last iteration that starts no later: the place is in its interval, as the next one,
@@ -218,14 +222,14 @@ Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
 """For each symbol that decides rows, from the outermost in: its range, and what holds around it."""
 
 
-def summed(lines: Product, ranges: Ranges) -> Product:
+def sum_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct:
     """At least the lines of all rows."""
     for name, lo, hi, facts in reversed(ranges):
         lines = lines.summed(name, lo, hi, facts)
     return lines
 
 
-def added(lines: Product, ranges: Ranges) -> Product | None:
+def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct | None:
     """The lines of all rows themselves; None where they cannot be added up."""
     try:
         for name, lo, hi, facts in reversed(ranges):
@@ -235,14 +239,14 @@ def added(lines: Product, ranges: Ranges) -> Product | None:
     return lines
 
 
-def spread(others: Product, row: Poly, ranges: Ranges) -> tuple[Product, Product]:
+def row_count_and_length(others: FactoredProduct, row: Poly, ranges: Ranges) -> tuple[FactoredProduct, FactoredProduct]:
     """How many rows there are at most, with the `others` that no range decides, and how many lines a row has."""
     for name, lo, hi, facts in reversed(ranges):
-        row = most(row, name, lo, hi, facts)
-    return summed(others, ranges), Product((row,))
+        row = factored_maximum(row, name, lo, hi, facts)
+    return sum_row_lines(others, ranges), FactoredProduct((row,))
 
 
-def monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
+def is_monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
     """Whether a value never falls, or never rises, in a loop."""
     if loop.variable not in value.names:
         return True

@@ -29,7 +29,7 @@ from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import is_known, slope_of
-from archline.ir.tree import Access, Array, Chain, Node, accesses
+from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
 from archline.records import record
 
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
@@ -44,7 +44,7 @@ class IterationSpace:
     exponents: tuple[Fraction, ...]
     times: tuple[int, ...]
 
-    def most(self, words: int) -> int:
+    def max_iterations(self, words: int) -> int:
         """At most so many iterations see no more than so many words, all arrays together.
 
         The product of x_j^s_j, where the sum of x_j/r_j is at most w (an array with r_j projections counts once), is
@@ -56,10 +56,10 @@ class IterationSpace:
         for exponent, times in zip(self.exponents, self.times, strict=True):
             if exponent:
                 power *= (Fraction(words) * times * exponent / together) ** int(exponent * denominator)
-        return _root(power.numerator // power.denominator, denominator)
+        return _integer_root(power.numerator // power.denominator, denominator)
 
     @property
-    def constant(self) -> float:
+    def leading_constant(self) -> float:
         """The bound is about so many times iterations/(L*Z^(s - 1)), with s the sum of exponents, where io is large."""
         together = float(sum(self.exponents))
         power = 1 / (together - 1) * ((together - 1) / together) ** together if together > 1 else 1.0
@@ -68,24 +68,24 @@ class IterationSpace:
                 power /= (times * exponent / together) ** float(exponent)
         return float(power)
 
-    def words(self, iterations: int) -> int:
+    def min_words(self, iterations: int) -> int:
         """So many iterations see so many words at least."""
         low, high = 0, 1
-        while self.most(high) < iterations:
+        while self.max_iterations(high) < iterations:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.most(middle) < iterations else (low, middle)
+            low, high = (middle, high) if self.max_iterations(middle) < iterations else (low, middle)
         return high if iterations > 0 else 0
 
     @property
-    def power(self) -> Fraction:
+    def cache_exponent(self) -> Fraction:
         """The power of Z in the order of the bound, iterations/(L*Z^power)."""
         return Fraction(sum(self.exponents) - 1)
 
 
 @record(eq=False)
-class AnyOrder:
+class HblBound:
     """io >= `at(point)` in whatever order the iterations of each body are run."""
 
     bodies: tuple[IterationSpace, ...]
@@ -102,66 +102,70 @@ class AnyOrder:
         environment = compiler.at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
         found = [
-            _fetched(body, int(count(environment)), capacity, line)
+            _segment_misses(body, int(count(environment)), capacity, line)
             for body, count in zip(self.bodies, iterations, strict=True)
         ]
         return max(found, default=0)
 
 
-def _fetched(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
+def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
     """Lines fetched by stretches of T lines each, the first of C + T, as the cache is empty; the last may be short.
 
     No more than one iteration lies across the end of a stretch. Of a single stretch, what the whole run sees.
     """
     best = 0
     for fetched in {max(1, int(capacity * share)) for share in SHARES}:
-        most = body.most((capacity + fetched) * line)
+        most = body.max_iterations((capacity + fetched) * line)
         stretches = -(-(iterations + 1) // (most + 1))
         if stretches > 1:
             best = max(best, capacity + fetched * (stretches - 1))
-    if not best or body.power == 0:
-        best = max(best, -(-body.words(iterations) // line))
+    if not best or body.cache_exponent == 0:
+        best = max(best, -(-body.min_words(iterations) // line))
     return best
 
 
-def any_order(nodes: tuple[Node, ...], facts: Facts) -> AnyOrder:
+def any_order(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
     """The bodies whose iterations see elements by projections that cover all loop variables."""
-    found = [body for chain, own in bodies_in(nodes) if (body := _body(chain, own, facts)) is not None]
-    return AnyOrder(tuple(found))
+    found = [body for chain, own in bodies_in(nodes) if (body := _body_iteration_space(chain, own, facts)) is not None]
+    return HblBound(tuple(found))
 
 
 def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """What is accessed in all iterations of the same loops for certain."""
-    certain = ((access, chain) for access, chain in accesses(nodes) if access.wherever == ())
+    certain = ((access, chain) for access, chain in iter_accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
         groups.setdefault(chain, []).append(access)
     yield from ((chain, own) for chain, own in groups.items() if len(chain) > 1)
 
 
-def touches(nodes: tuple[Node, ...]) -> bool:
+def touches_memory(nodes: tuple[Node, ...]) -> bool:
     """Whether something is accessed at all sizes."""
     return any(
         access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
-        for access, chain in accesses(nodes)
+        for access, chain in iter_accesses(nodes)
     )
 
 
-def _body(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
+def _body_iteration_space(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
     decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
-    seen = {(access.array, access.place): _picked(access, chain, decided) for access in own if not access.array.local}
-    return covered(seen, free, iterations_of(chain), facts)
+    seen = {
+        (access.array, access.place): _determined_loops(access, chain, decided)
+        for access in own
+        if not access.array.local
+    }
+    return hbl_iteration_space(seen, free, iterations_of(chain), facts)
 
 
-def covered(
+def hbl_iteration_space(
     seen: Mapping[tuple[Array, tuple[Poly | None, ...]], frozenset[int]],
     free: Sequence[int],
     iterations: Poly | None,
     facts: Facts,
 ) -> IterationSpace | None:
     """Iterations that see places of arrays, each of which determines some of the `free` loops; None without a bound."""
-    exponents = _exponents(list(seen.values()), free)
+    exponents = _hbl_exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
         return None
     arrays = [array for array, _ in seen]
@@ -197,7 +201,7 @@ def decided_by(chain: Chain) -> dict[int, int]:
     return found
 
 
-def _picked(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
+def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
     """The loops whose variables an element determines."""
     names = {loop.variable: place for place, loop in enumerate(chain)}
     found: set[int] = set()
@@ -212,7 +216,7 @@ def _picked(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozens
     return frozenset(found | {decided[place] for place in found if place in decided})
 
 
-def _exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
+def _hbl_exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
     """Exponents of least sum that add up to 1 at least for each loop."""
     if not seen:
         return None
@@ -223,7 +227,7 @@ def _exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fr
     return tuple(Fraction(int(each.p), int(each.q)) for each in found.point)
 
 
-def _root(value: int, degree: int) -> int:
+def _integer_root(value: int, degree: int) -> int:
     """The greatest integer whose power is at most a value."""
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while high - low > 1:

@@ -31,21 +31,21 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.cache.lower.hbl import (
-    AnyOrder,
+    HblBound,
     IterationSpace,
     any_order,
     bodies_in,
-    covered,
     decided_by,
+    hbl_iteration_space,
     iterations_of,
-    touches,
+    touches_memory,
 )
-from archline.analysis.cache.summaries.must_access import Filled, filled
+from archline.analysis.cache.summaries.must_access import MustAccess, must_access
 from archline.ir.layout import ClosedInterval
-from archline.ir.recursive import Body as Called
-from archline.ir.recursive import OneLevel, TooManyWaysError, recurses, ways
-from archline.ir.recursive import body as body_of
-from archline.ir.tree import Access, Array, Chain, Loop, Node, Recursion, UntracedError, View
+from archline.ir.recursive import OneLevel, TooManyPathsError, enumerate_paths, recurses
+from archline.ir.recursive import RecursiveBody as Called
+from archline.ir.recursive import lower_recursive_body as body_of
+from archline.ir.tree import Access, Array, Chain, Loop, Node, RecursiveCall, UntracedError, View
 from archline.language import syntax as s
 from archline.language.call_graph import component
 from archline.language.model import Module
@@ -67,7 +67,7 @@ class AccessMap:
         """The coordinates that the element determines."""
         return frozenset(each for each, _ in self.coordinates.values())
 
-    def same(self, other: AccessMap) -> bool:
+    def sees_same_element(self, other: AccessMap) -> bool:
         """Whether both see the same element."""
         return self.array is other.array and self.coordinates == other.coordinates
 
@@ -83,10 +83,10 @@ class IterationFamily:
     maps: tuple[AccessMap, ...]
     coordinates: int
 
-    def alike(self, other: IterationFamily) -> bool:
+    def sees_same_elements(self, other: IterationFamily) -> bool:
         """Whether iterations of both see the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
-        return len(self.maps) == len(other.maps) and all(one.same(two) for one, two in pairs)
+        return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
 
     def with_(self, other: IterationFamily) -> IterationFamily:
         """These iterations and others that see the same, none of which have the same coordinates."""
@@ -100,14 +100,14 @@ class IterationFamily:
 
 
 @record(eq=False)
-class Placed:
+class EmbeddedIterations:
     """The iterations of a call in a family of its caller, and for each coordinate intervals that it lies in."""
 
-    call: Recursion
+    call: RecursiveCall
     iterations: Poly
     ends: tuple[tuple[ClosedInterval, ...], ...]
 
-    def apart_from(self, other: Placed, facts: Facts) -> bool:
+    def apart_from(self, other: EmbeddedIterations, facts: Facts) -> bool:
         """Whether some coordinate is never the same in both."""
         return any(
             facts.nonnegative(low - hi) or facts.nonnegative(lo - high)
@@ -139,30 +139,32 @@ class _Shift:
     ends: ClosedInterval
 
 
-def placed(own: IterationFamily, call: Recursion, other: IterationFamily, facts: Facts) -> Placed | None:
+def embed_in_caller(
+    own: IterationFamily, call: RecursiveCall, other: IterationFamily, facts: Facts
+) -> EmbeddedIterations | None:
     """Where the iterations of a call lie among those of its caller; None where that is not known."""
     if own.coordinates != other.coordinates:
         return None
     for order in permutations(range(own.coordinates)):
-        found = _shifted(own.maps, call, other, order, facts)
+        found = _coordinate_shifts(own.maps, call, other, order, facts)
         if found is not None:
             ends = tuple(tuple(each.ends for each in found[coordinate]) for coordinate in range(own.coordinates))
             values = {name: facts.restore(size) for name, size in call.sizes.items()}
-            return Placed(call, other.body.iterations.substitute(values), ends)
+            return EmbeddedIterations(call, other.body.iterations.substitute(values), ends)
     return None
 
 
-def _shifted(
-    maps: Sequence[AccessMap], call: Recursion, other: IterationFamily, order: Sequence[int], facts: Facts
+def _coordinate_shifts(
+    maps: Sequence[AccessMap], call: RecursiveCall, other: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """How each coordinate is moved, one shift for each time that it stands somewhere; all are by as much."""
     if not maps:
         return {}
-    found = _shifted(maps[1:], call, other, order, facts)
+    found = _coordinate_shifts(maps[1:], call, other, order, facts)
     if found is None:
         return None
     for seen in other.maps:
-        own = _shifts(maps[0], call, seen, order, facts)
+        own = _shifts_of_element(maps[0], call, seen, order, facts)
         if own is not None:
             joint = {key: [*own.get(key, ()), *found.get(key, ())] for key in (*own, *found)}
             if all(each.by == shifts[0].by for shifts in joint.values() for each in shifts):
@@ -170,8 +172,8 @@ def _shifted(
     return None
 
 
-def _shifts(
-    access_map: AccessMap, call: Recursion, seen: AccessMap, order: Sequence[int], facts: Facts
+def _shifts_of_element(
+    access_map: AccessMap, call: RecursiveCall, seen: AccessMap, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """How the coordinates of an element are moved, if it is that element which the call sees."""
     view = call.views.get(seen.array.name)
@@ -189,10 +191,10 @@ def _shifts(
 
 def in_its_place(view: View, array: Array) -> bool:
     """Whether a view is a part of an array, and not of a transposed one or of some of its rows only."""
-    return view.array is array and view.exact and view.axes == straight(array)
+    return view.array is array and view.exact and view.axes == identity_axes(array)
 
 
-def straight(array: Array) -> tuple[tuple[int, Poly], ...]:
+def identity_axes(array: Array) -> tuple[tuple[int, Poly], ...]:
     """The axes of an array as it is."""
     return tuple((dimension, ONE) for dimension in range(len(array.extents)))
 
@@ -209,7 +211,7 @@ class CallTreeBound:
     """
 
     touched: Poly
-    orders: AnyOrder
+    orders: HblBound
     some: bool = False
     reason: str = ""
 
@@ -226,39 +228,39 @@ class _Path:
     """
 
     known: tuple[Poly, ...]
-    calls: tuple[Recursion, ...]
+    calls: tuple[RecursiveCall, ...]
     nodes: tuple[Node, ...]
 
 
-def boxes(module: Module, body: Called, known: Filled | None = None) -> CallTreeBound:
+def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
     """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
-    touched = (known or filled(module, body.algorithm)).lines(body.algorithm)
+    touched = (known or must_access(module, body.algorithm)).lines(body.algorithm)
     found, some, reason = list[IterationSpace](), False, ""
     try:
-        paths = _paths(module, body)
-        some = all(_calls_itself(path, body) or touches(path.nodes) for path in paths)
-        found = list(_Families(module).bodies(body, paths))
+        paths = _body_paths(module, body)
+        some = all(_calls_itself(path, body) or touches_memory(path.nodes) for path in paths)
+        found = list(_FamilyTable(module).bodies(body, paths))
     except NoBoxesError as problem:
         reason = str(problem)
-    return CallTreeBound(touched, AnyOrder(tuple(found)), some, reason)
+    return CallTreeBound(touched, HblBound(tuple(found)), some, reason)
 
 
 # Ways through a body
-def _paths(module: Module, body: Called) -> list[_Path]:
+def _body_paths(module: Module, body: Called) -> list[_Path]:
     if len(circle := component(module, body.algorithm)) > 1:
         raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` call each other in a circle")
     try:
-        every = ways(body.nodes)
-    except TooManyWaysError:
+        every = enumerate_paths(body.nodes)
+    except TooManyPathsError:
         raise NoBoxesError("there are too many ways through its branches") from None
-    return [_path(known or (), nodes) for known, nodes in every]
+    return [_body_path(known or (), nodes) for known, nodes in every]
 
 
-def _path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
+def _body_path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
     if any(isinstance(node, Loop) and recurses(node) for node in nodes):
         raise NoBoxesError("recursive calls stand in a loop")
-    calls = tuple(node for node in nodes if isinstance(node, Recursion))
-    return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, Recursion)))
+    calls = tuple(node for node in nodes if isinstance(node, RecursiveCall))
+    return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, RecursiveCall)))
 
 
 def _calls_itself(path: _Path, body: Called) -> bool:
@@ -267,7 +269,7 @@ def _calls_itself(path: _Path, body: Called) -> bool:
 
 # Iterations that are distinct
 @dataclass(eq=False)
-class _Families:
+class _FamilyTable:
     """The families of algorithms, each found once."""
 
     module: Module
@@ -282,7 +284,7 @@ class _Families:
         facts = body.scope.facts
         found = list(any_order(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
-            given = (_given(call, family, facts) for family in self.of(call.target))
+            given = (_space_in_caller(call, family, facts) for family in self.of(call.target))
             found += [each for each in given if each is not None]
         if not found:
             raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
@@ -293,7 +295,7 @@ class _Families:
         """Those of an algorithm that another one calls; none where they are not known."""
         try:
             body = body_of(self.module, algorithm, OneLevel())
-            return tuple(self._of(body, _paths(self.module, body)))
+            return tuple(self._of(body, _body_paths(self.module, body)))
         except (NoBoxesError, UntracedError, TooComplexError):
             return ()
 
@@ -303,7 +305,7 @@ class _Families:
             raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
         problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
         found = []
-        for choices in _leaves(leaves[0].nodes, body.scope.facts):
+        for choices in _leaf_families(leaves[0].nodes, body.scope.facts):
             for number, family in enumerate(choices):
                 try:
                     for path in paths:
@@ -321,11 +323,13 @@ class _Families:
         """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
         if not _calls_itself(path, body):
             return
-        facts, found = body.scope.facts, list[Placed]()
+        facts, found = body.scope.facts, list[EmbeddedIterations]()
         for call in path.calls:
             itself = call.target is body.algorithm
             others = (own,) if itself else self.of(call.target)
-            each = next((one for other in others if (one := placed(own, call, other, facts)) is not None), None)
+            each = next(
+                (one for other in others if (one := embed_in_caller(own, call, other, facts)) is not None), None
+            )
             if itself:
                 _require_parts(own, call, facts)
             if each is not None:
@@ -344,16 +348,16 @@ class _Families:
             raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not make up all of its iterations")
 
 
-def _require_parts(own: IterationFamily, call: Recursion, facts: Facts) -> None:
+def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
     """Raises NoBoxesError unless all arrays that determine a coordinate are given from the same place on."""
     for coordinate in range(own.coordinates):
-        starts = {_start(call, place, facts) for place in own.dimensions_of(coordinate)}
+        starts = {_view_start(call, place, facts) for place in own.dimensions_of(coordinate)}
         if len(starts) != 1:
             names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.dimensions_of(coordinate)))
             raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
 
 
-def _start(call: Recursion, place: Place, facts: Facts) -> Poly:
+def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
     """Where the part that a call is given begins. Raises NoBoxesError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
@@ -381,11 +385,11 @@ class _Leaf:
         return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
 
 
-def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
+def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """What the loops of a leaf run: for each nest, or several as one, families to be tried one after the other."""
     found: list[list[_Leaf]] = []
     for chain, own in bodies_in(nodes):
-        choices = [leaf for some in _choices(own) if (leaf := _leaf(chain, some, facts)) is not None]
+        choices = [leaf for some in _array_subsets(own) if (leaf := _leaf_of_nest(chain, some, facts)) is not None]
         beside = next((place for place, known in enumerate(found) if _go_together(known, choices)), None)
         if beside is None:
             found.append(choices)
@@ -394,14 +398,14 @@ def _leaves(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]
     return [[leaf.family for leaf in choices] for choices in found if choices]
 
 
-def _choices(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
+def _array_subsets(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
     """All accesses, and those to all arrays but one: the parts of some arrays may overlap where others lie apart."""
     yield own
     for array in dict.fromkeys(access.array for access in own):
         yield [access for access in own if access.array is not array]
 
 
-def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
+def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     coordinates = {place: number for number, place in enumerate(free)}
@@ -409,7 +413,7 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
         (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
     }
     determined = {key: access_map.determined for key, access_map in seen.items()}
-    body = covered(determined, range(len(free)), iterations_of(chain), facts)
+    body = hbl_iteration_space(determined, range(len(free)), iterations_of(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
@@ -421,12 +425,13 @@ def _leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
     """Whether nests see the same, and have no iteration in common."""
     return len(some) == len(others) and all(
-        one.family.alike(other.family) and all(_apart(chain, new) for chain in one.chains for new in other.chains)
+        one.family.sees_same_elements(other.family)
+        and all(_are_disjoint_nests(chain, new) for chain in one.chains for new in other.chains)
         for one, other in zip(some, others, strict=True)
     )
 
 
-def _apart(one: Chain, other: Chain) -> bool:
+def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
     """Whether two nests have common loops outside, and inside those run over other numbers."""
     for ours, theirs in zip(one, other, strict=False):
         if ours is not theirs:
@@ -436,7 +441,7 @@ def _apart(one: Chain, other: Chain) -> bool:
 
 
 # What an algorithm calls
-def _given(call: Recursion, family: IterationFamily, facts: Facts) -> IterationSpace | None:
+def _space_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> IterationSpace | None:
     """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
     determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):
@@ -444,4 +449,4 @@ def _given(call: Recursion, family: IterationFamily, facts: Facts) -> IterationS
         if view is not None and view.exact and not view.array.local:
             determined[view.array, (Poly.constant(number),)] = access_map.determined
     iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
-    return covered(determined, range(family.coordinates), iterations, facts)
+    return hbl_iteration_space(determined, range(family.coordinates), iterations, facts)

@@ -21,12 +21,12 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.windows import WindowLoop, within
-from archline.analysis.cache.summaries.must_access import Filled, FollowedBody
-from archline.analysis.cache.summaries.regions import MustTouchRegion, Parts, part_of
+from archline.analysis.cache.footprint.windows import WindowLoop, with_loop_bounds
+from archline.analysis.cache.summaries.must_access import FollowedBody, MustAccess
+from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, part_of
 from archline.expr.intervals import EvaluationError
 from archline.ir.recursive import recurses
-from archline.ir.tree import Array, Loop, Node, Recursion, View, accesses, contiguous_dimension
+from archline.ir.tree import Array, Loop, Node, RecursiveCall, View, contiguous_dimension, iter_accesses
 from archline.language import syntax as s
 from archline.records import memoised, record
 
@@ -38,7 +38,7 @@ Sizes = Mapping[str, int]
 
 
 @record
-class Amount:
+class TouchedAmount:
     """Elements of an array where all of `needs` are at least 0: a box of such extents, or `half` of it."""
 
     array: Array
@@ -58,7 +58,7 @@ class Amount:
         return prod(extents) * -(-row // line), words
 
 
-Group = tuple[Amount, ...]
+Group = tuple[TouchedAmount, ...]
 """Amounts of one array."""
 
 
@@ -103,7 +103,7 @@ class LoopStep:
 Step = TouchedPart | CallStep | LoopStep
 
 
-def _depends(step: Step, name: str) -> bool:
+def _depends_on(step: Step, name: str) -> bool:
     """Whether what a step does depends on a symbol."""
     match step:
         case TouchedPart(ways=ways):
@@ -112,72 +112,72 @@ def _depends(step: Step, name: str) -> bool:
         case CallStep(sizes=sizes):
             return any(name in size.names for size in sizes.values())
         case LoopStep(lo=lo, hi=hi, steps=steps):
-            return name in lo.names | hi.names or any(_depends(each, name) for each in steps)
+            return name in lo.names | hi.names or any(_depends_on(each, name) for each in steps)
 
 
 @dataclass(eq=False)
-class Below:
+class RecursiveSegmentBound:
     """The bound for an algorithm."""
 
-    filled: Filled
+    filled: MustAccess
     algorithm: s.Algorithm
 
     def at(self, point: Mapping[str, int]) -> int:
         """Io is so much at least at sizes, Z and L; 0 where nothing is found."""
         if self.algorithm not in self.filled.bodies:
             return 0
-        solving = _Solving(self, point["L"], point["Z"] // point["L"])
+        solving = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
         try:
-            sizes = {name: point[name] for name in self.ready(self.algorithm).names if name in point}
-            found = solving.fetched(self.algorithm, sizes, True)
+            sizes = {name: point[name] for name in self.compiled_body(self.algorithm).names if name in point}
+            found = solving.extra_misses(self.algorithm, sizes, True)
         except (EvaluationError, TooComplexError, RecursionError):
             # More levels are called in each other than Python follows, or the data gives a size.
             return 0
         return found + solving.lines if found else 0
 
     @memoised
-    def ready(self, algorithm: s.Algorithm) -> _Ready:
+    def compiled_body(self, algorithm: s.Algorithm) -> _CompiledBody:
         """What an algorithm does, made ready for values."""
-        return _Ready(self.filled, algorithm, self.filled.bodies[algorithm])
+        return _CompiledBody(self.filled, algorithm, self.filled.bodies[algorithm])
 
 
 @dataclass(eq=False)
-class _Solving:
+class _SegmentEvaluator:
     """At one L, and so many lines of cache."""
 
-    below: Below
+    below: RecursiveSegmentBound
     line: int
     lines: int
     _known: dict[tuple[s.Algorithm, tuple[tuple[str, int], ...], bool], int] = field(default_factory=dict)
 
-    def fetched(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
+    def extra_misses(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
         """What a call fetches beside what it finds, at least."""
         key = algorithm, tuple(sizes.items()), apart
         if key not in self._known:
-            ready = self.below.ready(algorithm)
+            ready = self.below.compiled_body(algorithm)
             if len(self._known) > MAX_STATES:
                 # Each further one is looked at as a whole.
-                return self._beyond(ready.alone, sizes, apart)
+                return self._lines_not_cached(ready.amounts_by_array, sizes, apart)
             # A size that does not become smaller is none of a run that ends.
             self._known[key] = 0
             self._known[key] = self._of_call(ready, sizes, apart)
         return self._known[key]
 
-    def _of_call(self, ready: _Ready, sizes: Sizes, apart: bool) -> int:
-        own = self._beyond(ready.alone, sizes, apart)
+    def _of_call(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
+        own = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
         if ready.touched and not own:
             # What it does fits nearly: there is little to be found inside.
             return 0
         taken = [steps for known, steps in ready.ways if all(_may_hold(each, sizes) for each in known)]
         return max(own, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
 
-    def _beyond(self, amounts: Sequence[Sequence[Amount]], point: Sizes, apart: bool) -> int:
+    def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
         """The lines of a window that are not found."""
         found = [max(self._at(each, point) for each in group) for group in amounts if group]
         lines, words = sum(lines for lines, _ in found), sum(words for _, words in found)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
 
-    def _at(self, amount: Amount, point: Sizes) -> tuple[int, int]:
+    def _at(self, amount: TouchedAmount, point: Sizes) -> tuple[int, int]:
         try:
             return amount.at(point, self.line)
         except EvaluationError:
@@ -189,17 +189,17 @@ class _Solving:
     def _step(self, step: Step, point: Sizes, apart: bool) -> int:
         match step:
             case TouchedPart(ways=ways):
-                return max(self._beyond(way, point, apart) for way in ways)
+                return max(self._lines_not_cached(way, point, apart) for way in ways)
             case CallStep(target=target, sizes=sizes, apart=own):
                 try:
                     inner = {name: int(evaluate(size, point)) for name, size in sizes.items()}
                 except EvaluationError:
                     return 0
-                return self.fetched(target, inner, own and apart)
+                return self.extra_misses(target, inner, own and apart)
             case LoopStep():
-                return self._repeated(step, point, apart)
+                return self._loop_misses(step, point, apart)
 
-    def _repeated(self, step: LoopStep, point: Sizes, apart: bool) -> int:
+    def _loop_misses(self, step: LoopStep, point: Sizes, apart: bool) -> int:
         try:
             lo, hi = int(evaluate(step.lo, point)), int(evaluate(step.hi, point))
         except EvaluationError:
@@ -219,10 +219,10 @@ def _may_hold(value: Poly, point: Sizes) -> bool:
 
 
 @record(eq=False)
-class _Ready:
+class _CompiledBody:
     """What a call touches in full, and on each way through its branches what it does step by step."""
 
-    filled: Filled
+    filled: MustAccess
     algorithm: s.Algorithm
     body: FollowedBody
 
@@ -232,27 +232,27 @@ class _Ready:
         return (*self.body.sizes, *self.body.indices)
 
     @cached_property
-    def touched(self) -> tuple[Amount, ...]:
+    def touched(self) -> tuple[TouchedAmount, ...]:
         """Of each array of which something is claimed."""
         return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
 
     @cached_property
-    def alone(self) -> tuple[Group, ...]:
+    def amounts_by_array(self) -> tuple[Group, ...]:
         """The same by arrays, or parts of an array that share no line."""
         return tuple((amount,) for amount in self.touched)
 
-    def _claimed(self, array: Array, claim: MustTouchRegion) -> Amount:
+    def _claimed(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
         extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
-        return Amount(array, extents, bool(claim.half), tuple(map(restore, needs)))
+        return TouchedAmount(array, extents, bool(claim.half), tuple(map(restore, needs)))
 
     @cached_property
     def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
         """What is at least 0 on each, and the steps."""
         restore = self.body.facts.restore
         return [
-            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.way(known).refined)))
+            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.path_facts(known).refined)))
             for known, nodes in self.body.ways
         ]
 
@@ -262,30 +262,30 @@ class _Ready:
             if not recurses(node):
                 between.append(node)
                 continue
-            yield from self._piece(between, facts)
+            yield from self._straight_line_part(between, facts)
             between = []
             match node:
-                case Recursion(target=target, sizes=sizes):
-                    apart = _apart(list(node.views.values()), facts)
+                case RecursiveCall(target=target, sizes=sizes):
+                    apart = _views_share_no_line(list(node.views.values()), facts)
                     if target in self.filled.bodies and apart is not None:
                         known = {name: restore(size) for name, size in sizes.items()}
                         yield CallStep(target, known, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
-                    inside = within(WindowLoop(variable, lo, hi), facts, 1)
+                    inside = with_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
                     steps = tuple(self._steps(body, inside))
-                    alike = not any(_depends(step, variable) for step in steps)
+                    alike = not any(_depends_on(step, variable) for step in steps)
                     yield LoopStep(variable, restore(lo), restore(hi), steps, alike)
                 case _:
                     pass
-        yield from self._piece(between, facts)
+        yield from self._straight_line_part(between, facts)
 
-    def _piece(self, nodes: Sequence[Node], facts: Facts) -> Iterator[TouchedPart]:
+    def _straight_line_part(self, nodes: Sequence[Node], facts: Facts) -> Iterator[TouchedPart]:
         restore = self.body.facts.restore
         found: dict[Array, Group] = {}
-        for array in dict.fromkeys(access.array for access, _ in accesses(tuple(nodes))):
-            parts = Parts(array, {}).of(nodes, facts)
+        for array in dict.fromkeys(access.array for access, _ in iter_accesses(tuple(nodes))):
+            parts = RegionCollector(array, {}).of(nodes, facts)
             amounts = (
-                Amount(
+                TouchedAmount(
                     array,
                     tuple(restore(hi - lo) for lo, hi in each.part.box),
                     bool(each.part.half),
@@ -302,7 +302,7 @@ class _Ready:
             yield TouchedPart(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
 
 
-def _apart(views: Sequence[View], facts: Facts) -> bool | None:
+def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
     """Whether no line lies in two of the views, and rows of each are lines of their own; None where words may."""
     if not all(view.array.exact for view in views):
         # It may be part of another one.
@@ -310,14 +310,14 @@ def _apart(views: Sequence[View], facts: Facts) -> bool | None:
     found = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
     for one, other in combinations(views, 2):
         if one.array is other.array:
-            rows = _between(one, other, facts)
+            rows = _parts_share_no_row(one, other, facts)
             if rows is None:
                 return None
             found = found and rows
     return found
 
 
-def _between(one: View, other: View, facts: Facts) -> bool | None:
+def _parts_share_no_row(one: View, other: View, facts: Facts) -> bool | None:
     """Whether two parts of an array are apart in rows, or else in words; None where neither is known."""
     everything = MustTouchRegion((0,) * len(one.axes)), MustTouchRegion((0,) * len(other.axes))
     boxes = [part.box for view, claim in zip((one, other), everything, strict=True) for part in part_of(view, claim)]

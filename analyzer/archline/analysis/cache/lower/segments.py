@@ -26,14 +26,22 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.lower import Least, LeastPart
-from archline.analysis.cache.footprint.windows import Spot, WindowLoop, Windows, is_known, spots, union, within
-from archline.analysis.cache.lower.hbl import AnyOrder, any_order
+from archline.analysis.cache.footprint.lower import CertainRegion, FootprintLowerBound
+from archline.analysis.cache.footprint.windows import (
+    CertainAccess,
+    WindowLoop,
+    WindowSet,
+    certain_accesses,
+    is_known,
+    union,
+    with_loop_bounds,
+)
+from archline.analysis.cache.lower.hbl import HblBound, any_order
 from archline.analysis.cache.samples import SampledAmounts
 from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, of_nest
-from archline.ir.tree import Access, Array, Chain, Loop, Node, accesses, changing, contiguous_dimension
+from archline.ir.tree import Access, Array, Chain, Loop, Node, contiguous_dimension, iter_accesses, writes_only
 from archline.records import field, record, replace
 
 
@@ -99,7 +107,7 @@ class WindowFamily:
     beside: int = 0
 
     @property
-    def whole(self) -> dict[str, Poly]:
+    def single_iteration_groups(self) -> dict[str, Poly]:
         """Each iteration a window, and all of them."""
         found = {GROUP: ONE} if self.trips is not None else {}
         if self.part is not None:
@@ -107,12 +115,12 @@ class WindowFamily:
         return found
 
     @property
-    def bound(self) -> Poly:
+    def lower_bound(self) -> Poly:
         """A lower bound on io in sizes, Z and L: where there is no window it is that of no lines."""
         lines = sum((each[0] for each in self.shared), ZERO)
         if self.stacks:
             lines = lines + sum((each[0] for each in self.stacks[0]), ZERO)
-        return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.whole)
+        return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.single_iteration_groups)
 
 
 @record(eq=False)
@@ -122,20 +130,20 @@ class WindowTree:
     families: tuple[WindowFamily, ...]
     branches: tuple[WindowTree, ...]
 
-    def all(self) -> Iterator[WindowFamily]:
+    def all_families(self) -> Iterator[WindowFamily]:
         """Its windows and those of the loops inside."""
         yield from self.families
         for branch in self.branches:
-            yield from branch.all()
+            yield from branch.all_families()
 
 
 def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool) -> WindowTree:
     """The windows of a program; of alternatives those stay that are best at some point."""
-    return _Builder(facts, points[::APART], list(accesses(nodes)), writes).build(nodes)
+    return _WindowTreeBuilder(facts, points[::APART], list(iter_accesses(nodes)), writes).build(nodes)
 
 
 @record(eq=False)
-class _Builder:
+class _WindowTreeBuilder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
     every: Sequence[Accessed] = ()
@@ -143,11 +151,11 @@ class _Builder:
     _trees: dict[Shape, WindowTree] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
-        found = spots(each for each in self.every if each[0].written or not self.writes)
-        whole = self._family(_Kind("the run", (), (), 0), found, False)
+        found = certain_accesses(each for each in self.every if each[0].written or not self.writes)
+        whole = self._family(_WindowKind("the run", (), (), 0), found, False)
         return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), found))
 
-    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[Spot]) -> tuple[WindowTree, ...]:
+    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[CertainAccess]) -> tuple[WindowTree, ...]:
         loops = [node for node in nodes if isinstance(node, Loop)]
         branches = []
         for loop in loops:
@@ -157,7 +165,7 @@ class _Builder:
                 branches.append(self._tree(inside, own, len(nodes) > 1))
         return tuple(branches)
 
-    def _tree(self, chain: Chain, found: list[Spot], siblings: bool) -> WindowTree:
+    def _tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
         """The windows of the last loop and those in it; equal calls one behind the other have the same."""
         *around, loop = chain
         shape = (siblings, *of_nest(loop, tuple(around), self.facts)) if siblings else (loop,)
@@ -166,12 +174,12 @@ class _Builder:
             self._trees[shape] = WindowTree(families, self._branches(loop.body, chain, found))
         return self._trees[shape]
 
-    def _of_loop(self, chain: Chain, found: list[Spot], siblings: bool) -> Iterator[WindowFamily]:
+    def _of_loop(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
         """Groups of iterations, single ones, and whole executions, as far as these differ."""
         *around, loop = chain
         outside = tuple(WindowLoop(each.variable, each.lo, each.hi) for each in around)
         steady = not (loop.lo.names | loop.hi.names) & {each.variable for each in around}
-        uneven = _matters(loop, found, len(chain))
+        uneven = _varies_between_iterations(loop, found, len(chain))
         turn, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
         kinds = []
         if steady:
@@ -180,28 +188,28 @@ class _Builder:
             groups = WindowLoop(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
             inner = WindowLoop(name, first, first + size, (loop.lo, loop.hi))
             label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
-            kinds.append(_Kind(label, (*outside, groups), (inner,), depth, length, uneven))
+            kinds.append(_WindowKind(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
-            kinds.append(_Kind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
+            kinds.append(_WindowKind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
         if siblings and not steady:
-            kinds.append(_Kind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
+            kinds.append(_WindowKind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
         for kind in kinds if not late() else ():
-            cut = kind.uneven if not outside else _matters(chain[0], found, 1)
+            cut = kind.uneven if not outside else _varies_between_iterations(chain[0], found, 1)
             family = self._family(kind, found, cut)
             if family is not None:
                 yield family
         if not late():
-            yield from self._in_turn(chain, Windows(self.facts, (*outside, turn), (), depth))
+            yield from self._in_turn(chain, WindowSet(self.facts, (*outside, turn), (), depth))
 
-    def _in_turn(self, chain: Chain, windows: Windows) -> Iterator[WindowFamily]:
+    def _in_turn(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
         """Windows of k - 1 accesses to k rows in turn, in each run of the loop."""
         found = sorted(self.every, key=lambda each: not each[0].written)
-        rows = in_turn(found, chain, windows.known(windows.outer))
+        rows = in_turn(found, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
         if len(rows) < 2 or not counted:
             return
-        somewhere = Spot(rows[0].array, (None,) * len(rows[0].place), chain, ())
-        turns = [value for part in Least(somewhere, windows).parts for value in part.lines]
+        somewhere = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
+        turns = [value for part in FootprintLowerBound(somewhere, windows).parts for value in part.lines]
         for each in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # Before the first window of a run any line was accessed, and the last window has fewer accesses.
@@ -210,18 +218,18 @@ class _Builder:
                 lines, count = self.facts.restore(counted * each - runs), self.facts.restore(count)
                 yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
-    def _family(self, kind: _Kind, found: list[Spot], cut: bool) -> WindowFamily | None:
+    def _family(self, kind: _WindowKind, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
         windows, part = self._windows(kind, cut)
         try:
             count = self._count(windows)
         except (UnresolvedError, TooComplexError):
             return None
         sampled = SampledAmounts(
-            self.facts, self.points, WindowFamily(kind.name, count, (), (), kind.trips, part).whole
+            self.facts, self.points, WindowFamily(kind.name, count, (), (), kind.trips, part).single_iteration_groups
         )
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
-            parts = [part for spot in found if spot.array is array for part in Least(spot, windows).parts]
+            parts = [part for spot in found if spot.array is array for part in FootprintLowerBound(spot, windows).parts]
             # What is touched at all sizes may be less than what is at most of them.
             always = [part for part in parts if not part.seen.needs]
             best = tuple(dict.fromkeys((*_most_of(parts, sampled), *_most_of(always, sampled)[:1])))
@@ -230,7 +238,7 @@ class _Builder:
         if not amounts:
             return None
         shared = tuple(each for array, each in amounts.items() if not array.local)
-        stacks = tuple(_stacked(array, amounts) for array in amounts if array.local)
+        stacks = tuple(_stacked_arrays(array, amounts) for array in amounts if array.local)
         restore = self.facts.restore
         return WindowFamily(
             kind.name,
@@ -241,19 +249,19 @@ class _Builder:
             None if part is None else (restore(part[0]), restore(part[1])),
         )
 
-    def _windows(self, kind: _Kind, cut: bool) -> tuple[Windows, tuple[Poly, Poly] | None]:
+    def _windows(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
         """The windows, those of a part of the outermost loop where they are not all alike."""
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP, (ONE,), (kind.trips,))
         if not cut or not kind.outer:
-            return Windows(facts, kind.outer, kind.first, kind.depth), None
+            return WindowSet(facts, kind.outer, kind.first, kind.depth), None
         turn, *others = kind.outer
         facts = facts.with_symbol(FROM, (turn.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (turn.hi,))
         some = WindowLoop(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
-        return Windows(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
+        return WindowSet(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
 
-    def _count(self, windows: Windows) -> Poly:
+    def _count(self, windows: WindowSet) -> Poly:
         """At most so many windows."""
         total = ONE
         known = [windows.facts]
@@ -270,16 +278,16 @@ class _Builder:
         return total
 
 
-def _most_of(parts: Sequence[LeastPart], sampled: SampledAmounts) -> Alternatives:
+def _most_of(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
     """The best bounds on what is touched in all of the parts."""
     best = sampled.best([each for part in parts for each in part.lines])
-    return sampled.best([*best, *_together(parts, sampled)]) if len(parts) > 1 else best
+    return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
 
 
-def _together(parts: Sequence[LeastPart], sampled: SampledAmounts) -> Iterator[Poly]:
+def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Iterator[Poly]:
     """The lines of parts that share no row, and the words over L of those that share no place."""
-    rows = _apart(parts, sampled, True)
-    places = _apart(parts, sampled, False)
+    rows = _disjoint_parts(parts, sampled, True)
+    places = _disjoint_parts(parts, sampled, False)
     if len(rows) > 1:
         yield sum((sampled.best(each.lines)[0] for each in rows), ZERO)
     if len(places) > len(rows):
@@ -287,11 +295,11 @@ def _together(parts: Sequence[LeastPart], sampled: SampledAmounts) -> Iterator[P
         yield sum((value for each in words for value in each), ZERO)
 
 
-def _apart(parts: Sequence[LeastPart], sampled: SampledAmounts, rows: bool) -> list[LeastPart]:
+def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, rows: bool) -> list[CertainRegion]:
     """Parts that share no row, or no place: those with the most lines first."""
     most = {each: best[0] for each in parts if (best := sampled.best(each.lines))}
     order = sampled.best(list(most.values()), True)
-    chosen: list[LeastPart] = []
+    chosen: list[CertainRegion] = []
     for each in sorted(most, key=lambda one: order.index(most[one])):
         if all(each.apart_from(other, rows) for other in chosen):
             chosen.append(each)
@@ -299,7 +307,7 @@ def _apart(parts: Sequence[LeastPart], sampled: SampledAmounts, rows: bool) -> l
 
 
 @record(eq=False)
-class _Kind:
+class _WindowKind:
     """The loops that separate windows, what runs first in a window, and the depth from which loops run as they are.
 
     Where `uneven`, the iterations of the last loop outside are not all alike.
@@ -313,90 +321,94 @@ class _Kind:
     uneven: bool = False
 
 
-def _stacked(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
+def _stacked_arrays(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
     """A local array with those beneath it that are always in the same place: they share no line."""
     beneath = [each for each in array.beneath if each in amounts and not each.within]
     return tuple(amounts[each] for each in (array, *beneath))
 
 
-def _matters(loop: Loop, found: Sequence[Spot], depth: int) -> bool:
+def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
     """Whether what the loops from a depth on do varies from iteration to iteration, other than from tile to tile."""
     inner = {each: None for spot in found for each in spot.chain[depth:]}
     if any(loop.variable in need.names for spot in found for need in spot.when):
         return True
-    return any(loop.variable in each.lo.names | each.hi.names and not _tiled(each, loop) for each in inner)
+    return any(loop.variable in each.lo.names | each.hi.names and not _is_tiled_by(each, loop) for each in inner)
 
 
-def _tiled(inner: Loop, loop: Loop) -> bool:
+def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
     """Whether iterations of a loop give another one ranges that lie one behind the other."""
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
     turn = WindowLoop(loop.variable, loop.lo, loop.hi)
-    return union((inner.lo, inner.hi), turn, within(turn, loop.facts, 2)) is not None
+    return union((inner.lo, inner.hi), turn, with_loop_bounds(turn, loop.facts, 2)) is not None
 
 
 def lower_bound(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
-) -> Lower:
+) -> SegmentBound:
     """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared.
 
     With `written`, of its write-backs: any replacement writes back as many lines as the writes alone would fetch. Seen
     backwards, a run fetches the lines that it writes back, and has them at each write; the cache has what is read too.
     """
-    counted = tuple(changing(nodes)) if written else nodes
-    return Lower(windows_of(nodes, facts, points, written), any_order(counted, facts))
+    counted = tuple(writes_only(nodes)) if written else nodes
+    return SegmentBound(windows_of(nodes, facts, points, written), any_order(counted, facts))
 
 
-def compulsory(found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]) -> Lower:
+def compulsory_misses(
+    found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]
+) -> SegmentBound:
     """The lines that some accesses of a program surely touch: each of them moves once at least."""
-    family = _Builder(facts, points[::APART])._family(_Kind("the run", (), (), 0), spots(found), False)
-    return Lower(WindowTree(() if family is None else (family,), ()), AnyOrder(()))
+    family = _WindowTreeBuilder(facts, points[::APART])._family(
+        _WindowKind("the run", (), (), 0), certain_accesses(found), False
+    )
+    return SegmentBound(WindowTree(() if family is None else (family,), ()), HblBound(()))
 
 
 @record(eq=False)
-class Lower:
+class SegmentBound:
     """io >= `at(point)` under optimal replacement; `orders` bounds it for any order of the iterations of a loop body.
 
     `run` has the windows of the written serial order.
     """
 
     run: WindowTree
-    orders: AnyOrder
+    orders: HblBound
 
     @cached_property
-    def _counters(self) -> dict[WindowFamily, _Counter]:
-        return {family: _Counter(family) for family in self.run.all()}
+    def _counters(self) -> dict[WindowFamily, _WindowEvaluator]:
+        return {family: _WindowEvaluator(family) for family in self.run.all_families()}
 
     def at(self, point: Mapping[str, int]) -> int:
         """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         return max(self._in_written_order(point), self.orders.at(point))
 
     @property
-    def once(self) -> Poly:
+    def first_touch_bound(self) -> Poly:
         """The bound of the first windows: where it is known what the whole run touches, each line of that once."""
-        return next((value for _, value in self.levels), ZERO)
+        return next((value for _, value in self.bounds_by_loop), ZERO)
 
     def _in_written_order(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
         best = {family: counter.best(point, capacity) for family, counter in self._counters.items()}
-        every = _fetched(self.run, best)
+        every = _misses_of_tree(self.run, best)
         if every > 0:
             return ceil(every + capacity)
         return max(0, ceil(capacity + max((each for each in best.values() if each is not None), default=-capacity)))
 
     @property
-    def levels(self) -> list[tuple[str, Poly]]:
+    def bounds_by_loop(self) -> list[tuple[str, Poly]]:
         """The bounds that windows of one kind give by themselves."""
-        return [(family.name, family.bound) for family in self.run.all() if not family.beside]
+        return [(family.name, family.lower_bound) for family in self.run.all_families() if not family.beside]
 
 
-def _fetched(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
+def _misses_of_tree(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
     """What windows fetch that they do not find, those of loops one behind the other together."""
     own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
-    return max(0, own, sum(_fetched(each, best) for each in branch.branches))
+    return max(0, own, sum(_misses_of_tree(each, best) for each in branch.branches))
 
 
-class _Counter:
+class _WindowEvaluator:
     """A family of windows at points."""
 
     def __init__(self, family: WindowFamily) -> None:
@@ -416,14 +428,14 @@ class _Counter:
         trips = None if self._trips is None else int(self._trips(self._environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
-            for group in ([1] if trips is None else _groups(trips))
+            for group in ([1] if trips is None else _group_sizes(trips))
             for part in self._parts(point, group)
             for value in self._value(point, group, part, capacity)
         ]
         if not tried:
             return None
         value, group, part = max(tried)
-        return value if self._part is None else self._climbed(value, point, group, part, capacity)
+        return value if self._part is None else self._hill_climb(value, point, group, part, capacity)
 
     def _environment(self, sizes: Mapping[str, int], group: int, part: Part) -> Environment:
         return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
@@ -437,7 +449,7 @@ class _Counter:
         middle = (first + last) // 2
         return [(first, last), (first, middle), (middle, last)]
 
-    def _climbed(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
+    def _hill_climb(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
         """The best that is found by moving the ends of a part by steps that get smaller and smaller."""
         first, last = self._parts(sizes, group)[0]
         step = max(1, (last - first) // 4)
@@ -462,18 +474,20 @@ class _Counter:
             count = self._count(environment)
             if count < 1:
                 return
-            lines = sum(_most(each, environment) for each in self._shared)
-            lines += max((sum(_most(each, environment) for each in stack) for stack in self._stacks), default=0)
+            lines = sum(_largest_value(each, environment) for each in self._shared)
+            lines += max(
+                (sum(_largest_value(each, environment) for each in stack) for stack in self._stacks), default=0
+            )
             yield lines - (capacity - self._beside) * count
         except EvaluationError:
             return
 
 
-def _most(values: list[Compute], environment: list[Number | None]) -> Number:
+def _largest_value(values: list[Compute], environment: list[Number | None]) -> Number:
     return max(value(environment) for value in values)
 
 
-def _groups(trips: int) -> list[int]:
+def _group_sizes(trips: int) -> list[int]:
     """Sizes of groups: a number of iterations divided by numbers near each power of 2, and small ones.
 
     Of more iterations than 2^128 the small groups and the small divisors are tried: each number takes long there.

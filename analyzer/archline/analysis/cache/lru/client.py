@@ -28,38 +28,38 @@ class MissingExtraError(Exception):
 
 
 @record
-class Uncounted:
+class LruUnavailable:
     """Why there is no count, and the place in the program that is the reason, if one is."""
 
     reason: str
     span: Span | None = None
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether the extra may be there; whether it can count is seen when it does."""
     return find_spec("islpy") is not None
 
 
 def lru_counts(
     module: Module, algorithm: s.Algorithm, point: Mapping[str, int], seconds: float = SECONDS, memory: int = BYTES
-) -> LruCounts | Uncounted:
+) -> LruCounts | LruUnavailable:
     """The stack distances of one call: `point` has the L of lines and perhaps sizes; those it lacks stay symbols.
 
     Raises MissingExtraError.
     """
-    if not installed():
+    if not is_installed():
         raise MissingExtraError
     try:
         asked = problem(module, algorithm, point)
     except UntracedError as found:
-        return Uncounted(found.reason, found.span)
+        return LruUnavailable(found.reason, found.span)
     if not asked.references:
         return LruCounts(point["L"], asked.sizes, (), (), (), (), ())
-    answer = _ask(asked, seconds, memory)
-    return Uncounted(answer) if isinstance(answer, str) else answer
+    answer = _ask_worker(asked, seconds, memory)
+    return LruUnavailable(answer) if isinstance(answer, str) else answer
 
 
-def _ask(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
+def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
     """The process's answer, or why there is none. Raises MissingExtraError."""
     # What this process can import, that one can; the folder where it is started has no say.
     path = os.pathsep.join(each for each in sys.path if each)

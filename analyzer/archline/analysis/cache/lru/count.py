@@ -23,10 +23,10 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
 from archline.analysis.cache.lru.distribution import (
     THRESHOLD,
     Condition,
+    DistanceCount,
     DistanceRange,
     LruCounts,
     Piece,
-    Row,
 )
 from archline.analysis.cache.lru.schedule import NotAffineError, Problem, TimedReference, scaled_text
 from archline.numbers import fmpq
@@ -35,27 +35,27 @@ from archline.records import record
 PARAMETER, COLUMN, SET, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.set, isl.dim_type.div
 
 
-def number(value: isl.Val) -> fmpq:
+def to_rational(value: isl.Val) -> fmpq:
     """A rational."""
     return fmpq(*map(int, str(value).split("/")))
 
 
-def parameters(space: isl.Space) -> list[str]:
+def parameter_names(space: isl.Space) -> list[str]:
     """The names of sizes."""
     return [str(space.get_dim_name(PARAMETER, place)) for place in range(space.dim(PARAMETER))]
 
 
-def symbols(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
+def symbol_polynomials(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
     """Parameters by their names; the columns of a time are x0, x1 and so on."""
     if kind == PARAMETER:
-        return list(map(Poly.symbol, parameters(space)))
+        return list(map(Poly.symbol, parameter_names(space)))
     return [Poly.symbol(f"x{place}") for place in range(space.dim(kind))]
 
 
-def polynomial(value: isl.QPolynomial) -> Poly:
+def to_polynomial(value: isl.QPolynomial) -> Poly:
     """A quasi-polynomial: floors are atoms."""
     space = value.get_domain_space()
-    names = {PARAMETER: symbols(space, PARAMETER), SET: symbols(space, SET)}
+    names = {PARAMETER: symbol_polynomials(space, PARAMETER), SET: symbol_polynomials(space, SET)}
     found = ZERO
     for term in value.get_terms():
         factors = [
@@ -65,25 +65,25 @@ def polynomial(value: isl.QPolynomial) -> Poly:
             power = term.get_exp(FLOOR, place)
             if power:
                 factors.append(floor(term.get_div(place)) ** power)
-        found = found + product(factors, number(term.get_coefficient_val()))
+        found = found + product(factors, to_rational(term.get_coefficient_val()))
     return found
 
 
 def floor(value: isl.Aff) -> Poly:
     """The floor of an affine expression."""
     scale = int(str(value.get_denominator_val()))
-    return a.floor_div(affine(value) * scale, Poly.constant(scale))
+    return a.floor_div(affine_to_polynomial(value) * scale, Poly.constant(scale))
 
 
-def affine(value: isl.Aff) -> Poly:
+def affine_to_polynomial(value: isl.Aff) -> Poly:
     """An affine expression, perhaps of floors."""
     space = value.get_domain_space()
-    found = Poly.constant(number(value.get_constant_val()))
-    for kind, all_ in ((PARAMETER, symbols(space, PARAMETER)), (COLUMN, symbols(space, SET))):
+    found = Poly.constant(to_rational(value.get_constant_val()))
+    for kind, all_ in ((PARAMETER, symbol_polynomials(space, PARAMETER)), (COLUMN, symbol_polynomials(space, SET))):
         for place, symbol in enumerate(all_):
-            found = found + symbol * number(value.get_coefficient_val(kind, place))
+            found = found + symbol * to_rational(value.get_coefficient_val(kind, place))
     for place in range(value.dim(FLOOR)):
-        factor = number(value.get_coefficient_val(FLOOR, place))
+        factor = to_rational(value.get_coefficient_val(FLOOR, place))
         if factor:
             found = found + floor(value.get_div(place)) * factor
     return found
@@ -93,11 +93,11 @@ def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condi
     """What holds in a part of a set, in other names of sizes."""
     for each in part.get_constraints():
         if not each.is_div_constraint():
-            yield Condition(affine(each.get_aff()).substitute(sizes), each.is_equality())
+            yield Condition(affine_to_polynomial(each.get_aff()).substitute(sizes), each.is_equality())
 
 
 @record
-class Reused:
+class ReuseDistance:
     """The accesses of a reference in part of its times, and how many lines lie between them and the last access."""
 
     reference: TimedReference
@@ -106,15 +106,15 @@ class Reused:
 
 
 @record
-class Distances:
+class ReuseDistances:
     """Of each reference its times and its first accesses; the others with their distances."""
 
     all: tuple[tuple[TimedReference, isl.Set], ...]
     first: tuple[tuple[TimedReference, isl.Set], ...]
-    reused: tuple[Reused, ...]
+    reused: tuple[ReuseDistance, ...]
 
 
-def distances(references: Sequence[TimedReference], context: isl.Set) -> Distances:
+def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> ReuseDistances:
     """The distances of all accesses; those that follow an access of the same reference at once are left out."""
     relations = [isl.Map(each.relation).intersect_params(context) for each in references]
     arrays: dict[str, isl.Map] = {}
@@ -126,9 +126,9 @@ def distances(references: Sequence[TimedReference], context: isl.Set) -> Distanc
     for reference, relation in zip(references, relations, strict=True):
         last = _last_before(relation, arrays[reference.array])
         first.append((reference, relation.domain().subtract(last.domain()).coalesce()))
-        reused += [Reused(reference, *each) for each in _between(last, arrays)]
+        reused += [ReuseDistance(reference, *each) for each in _lines_between_accesses(last, arrays)]
     times = [(reference, relation.domain()) for reference, relation in zip(references, relations, strict=True)]
-    return Distances(tuple(times), tuple(first), tuple(reused))
+    return ReuseDistances(tuple(times), tuple(first), tuple(reused))
 
 
 def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
@@ -137,13 +137,13 @@ def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
     return relation.apply_range(accesses.reverse()).intersect(earlier).lexmax().coalesce()
 
 
-def _between(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
+def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
     """The lines of all arrays that are accessed after the last time, up to now.
 
     Each part of the map is taken by itself: what isl has to keep disjoint is small then.
     """
     for part in last.make_disjoint().get_basic_maps():
-        times = _interval(isl.Map.from_basic_map(part))
+        times = _times_since_last(isl.Map.from_basic_map(part))
         counts = [times.apply_range(relation).coalesce().card() for relation in arrays.values()]
         found = counts[0]
         for count in counts[1:]:
@@ -154,7 +154,7 @@ def _between(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Se
                 yield from isl.PwQPolynomial.alloc(each.to_set(), distance).get_pieces()
 
 
-def _interval(last: isl.Map) -> isl.Map:
+def _times_since_last(last: isl.Map) -> isl.Map:
     """From each time to those after the last one, up to itself."""
     space = last.get_space().domain()
     return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
@@ -180,23 +180,23 @@ class DistanceTally:
 
     def __post_init__(self) -> None:
         self.accesses = self.first = isl.PwQPolynomial(
-            f"[{', '.join(parameters(self.context.get_space()))}] -> {{ 0 }}"
+            f"[{', '.join(parameter_names(self.context.get_space()))}] -> {{ 0 }}"
         )
 
-    def add(self, found: Distances) -> None:
+    def add(self, found: ReuseDistances) -> None:
         """Count."""
         for reference, times in found.all:
             count = times.card()
-            self.accesses = self.accesses.add(_times(count, reference.times))
+            self.accesses = self.accesses.add(_scaled_count(count, reference.times))
             if reference.times > 1:
-                _add(self.settled, ONE, _times(count, reference.times - 1))
+                _add(self.settled, ONE, _scaled_count(count, reference.times - 1))
         for _, times in found.first:
             self.first = self.first.add(times.card())
         for each in found.reused:
             self._add_reused(each)
 
-    def _add_reused(self, each: Reused) -> None:
-        fixed, moving = _split(_without_fixed(polynomial(each.distance), each.times))
+    def _add_reused(self, each: ReuseDistance) -> None:
+        fixed, moving = _split(_without_fixed(to_polynomial(each.distance), each.times))
         if not moving:
             _add(self.settled, fixed, each.times.card())
             return
@@ -227,12 +227,14 @@ class DistanceTally:
 
 def _without_fixed(value: Poly, times: isl.Set) -> Poly:
     """The value without the columns of the time that sizes decide."""
-    equalities = [affine(each.get_aff()) for each in times.affine_hull().get_constraints() if each.is_equality()]
+    equalities = [
+        affine_to_polynomial(each.get_aff()) for each in times.affine_hull().get_constraints() if each.is_equality()
+    ]
     for equality in equalities:
-        for name in set(_columns(equality)) & set(_columns(value)):
+        for name in set(_column_names(equality)) & set(_column_names(value)):
             factor = equality.coefficients(Symbol(name)).get(1, ZERO)
             rest = equality - factor * Poly.symbol(name)
-            if not _columns(rest) and abs(factor.constant_term) == 1:
+            if not _column_names(rest) and abs(factor.constant_term) == 1:
                 value = value.substitute({name: rest * -factor})
     return value
 
@@ -241,31 +243,33 @@ def _add(found: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPolynomial
     found[key] = found[key].add(count) if key in found else count
 
 
-def _times(count: isl.PwQPolynomial, factor: int) -> isl.PwQPolynomial:
+def _scaled_count(count: isl.PwQPolynomial, factor: int) -> isl.PwQPolynomial:
     return count.scale_val(isl.Val(factor))
 
 
-def _columns(value: Poly) -> list[str]:
+def _column_names(value: Poly) -> list[str]:
     return sorted(name for name in value.names if name.startswith("x"))
 
 
 def _split(value: Poly) -> tuple[Poly, Poly]:
     """What sizes alone decide, and the rest."""
-    fixed = Poly({monomial: each for monomial, each in value.terms.items() if not _columns(Poly({monomial: each}))})
+    fixed = Poly(
+        {monomial: each for monomial, each in value.terms.items() if not _column_names(Poly({monomial: each}))}
+    )
     return fixed, value - fixed
 
 
 def _to_fix(value: Poly) -> str | None:
     """The column that stands in most of the products; None where there is no product."""
     products = [Poly({monomial: each}) for monomial, each in value.terms.items() if sum(p for _, p in monomial) > 1]
-    found = [name for each in products for name in _columns(each)]
+    found = [name for each in products for name in _column_names(each)]
     return max(sorted(set(found)), key=found.count, default=None)
 
 
 def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
     """The number of times at which b times an affine distance is T or more, and that b. Raises NotAffineError."""
     space = times.get_space()
-    sizes = parameters(space)
+    sizes = parameter_names(space)
     columns = [f"x{place}" for place in range(space.dim(SET))]
     names = {name: name for name in (*sizes, *columns)}
     text, scale = scaled_text(distance, names)
@@ -274,22 +278,24 @@ def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
     return scale, times.align_params(held.get_space()).intersect(held).card()
 
 
-def counted(asked: Problem) -> LruCounts:
+def count_by_distance(asked: Problem) -> LruCounts:
     """The numbers of accesses by stack distance, in sizes and loop variables."""
     context = isl.Set(asked.context)
     tally = DistanceTally(context)
-    tally.add(distances(asked.references, context))
+    tally.add(reuse_distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 
     def pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
         """A count where sizes are what they may be, as short as isl can write it; pieces that are 0 are left out."""
         for domain, value in count.coalesce().gist(context).get_pieces():
-            found, parts = polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
+            found, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if found:
                 yield Piece(tuple(tuple(_conditions(each, sizes)) for each in parts), found)
 
-    def rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[Row, ...]:
-        return tuple(Row(distance.substitute(values), tuple(pieces(count))) for distance, values, count in found)
+    def rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
+        return tuple(
+            DistanceCount(distance.substitute(values), tuple(pieces(count))) for distance, values, count in found
+        )
 
     def values(reference: TimedReference) -> dict[str, Poly]:
         return sizes | {f"x{place}": column.value(asked.line) for place, column in enumerate(reference.time)}
@@ -308,13 +314,13 @@ def counted(asked: Problem) -> LruCounts:
     )
 
 
-def _answer(asked: Problem, memory: int) -> LruCounts | str | None:
+def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
     """The counts, or what isl says of its failure; None where it is there without barvinok."""
     if not hasattr(isl.Set, "card"):
         return None
-    _limit(memory)
+    _limit_memory(memory)
     try:
-        return counted(asked)
+        return count_by_distance(asked)
     except isl.Error as problem:
         # It may be for want of memory, which isl reports in many ways, not all of them plain.
         return f"isl, which may use {memory >> 20} MB of memory, gave up: {problem}"
@@ -322,7 +328,7 @@ def _answer(asked: Problem, memory: int) -> LruCounts | str | None:
         return f"the count takes more than {memory >> 20} MB of memory"
 
 
-def _limit(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     """Let this process have so many bytes, where the system supports that."""
     try:
         import resource
@@ -333,4 +339,4 @@ def _limit(memory: int) -> None:
 
 
 if __name__ == "__main__":
-    pickle.dump(_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
+    pickle.dump(_isl_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)

@@ -77,7 +77,7 @@ def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
 
 
 @record
-class Row:
+class DistanceCount:
     """So many accesses are at a stack distance."""
 
     distance: Poly
@@ -106,9 +106,9 @@ class LruCounts:
     sizes: tuple[str, ...]
     accesses: Piecewise
     first: Piecewise
-    settled: tuple[Row, ...]
+    settled: tuple[DistanceCount, ...]
     ranged: tuple[DistanceRange, ...]
-    open: tuple[Row, ...]
+    open: tuple[DistanceCount, ...]
 
     def at(self, point: Mapping[str, int]) -> MissCurve:
         """The counts at sizes, ready for any number of lines."""
@@ -122,12 +122,12 @@ class LruCounts:
         )
 
 
-NEAR = 24
+STEPS_PER_SCALE = 24
 """Numbers of lines are tried at so many steps of a scale on which they double every few steps."""
 
 
 @record
-class FromLru:
+class LruLowerBound:
     """io is at least `bound`, since LRU with `lines` lines fetches `misses`."""
 
     bound: int
@@ -169,18 +169,18 @@ class MissCurve:
         )
         return self.first + sum(count for distance, count in self.settled if distance > lines) + beyond
 
-    def bound(self, capacity: int) -> FromLru | None:
+    def bound(self, capacity: int) -> LruLowerBound | None:
         """The best bound on io with so many lines; None where misses are not known at some number of lines."""
         if self.open:
             return None
         fetched = ((lines, self._fetched(lines)) for lines in self._candidates(capacity))
-        bounds = (FromLru(at_least(misses, lines, capacity), lines, misses) for lines, misses in fetched)
+        bounds = (LruLowerBound(at_least(misses, lines, capacity), lines, misses) for lines, misses in fetched)
         return max(bounds, key=lambda each: each.bound)
 
     def _candidates(self, capacity: int) -> list[int]:
         """Numbers of lines from `capacity` to all: on a scale, and where one more would make many accesses hits."""
         most = max(capacity, self.first)
-        edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:NEAR]]
+        edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]
         unit = max(1, capacity // 8)
-        scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * NEAR)]
+        scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * STEPS_PER_SCALE)]
         return sorted({capacity, most, *(each for each in (*edges, *scale) if capacity <= each <= most)})

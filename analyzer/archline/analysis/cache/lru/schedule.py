@@ -15,10 +15,20 @@ from math import lcm
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_text
-from archline.ir.conditions import required
+from archline.ir.conditions import equivalent_constraints
 from archline.ir.lower import Lowering
 from archline.ir.scope import Scope
-from archline.ir.tree import Access, Array, Chain, Choice, Loop, Node, Recursion, UntracedError, contiguous_dimension
+from archline.ir.tree import (
+    Access,
+    Array,
+    Chain,
+    Choice,
+    Loop,
+    Node,
+    RecursiveCall,
+    UntracedError,
+    contiguous_dimension,
+)
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
 from archline.language.checking.scopes import machine_symbols
@@ -147,7 +157,7 @@ def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Ac
                 yield node, chain, (*time, place)
             case Loop(variable=variable, body=body):
                 yield from _timed(body, (*time, place, variable), (*chain, node))
-            case Recursion() | Choice():
+            case RecursiveCall() | Choice():
                 pass
 
 
@@ -279,7 +289,7 @@ class _Builder:
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
                 yield f"{symbols[name]} mod {number} = 0"
             case s.Binary():
-                for amount in required(fact, self.scope) or ():
+                for amount in equivalent_constraints(fact, self.scope) or ():
                     try:
                         yield self._at_least_zero(amount, symbols)
                     except NotAffineError:

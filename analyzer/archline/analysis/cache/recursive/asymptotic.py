@@ -24,26 +24,26 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
 from archline.algebra.printing import to_tree
 from archline.algebra.relax import beyond, real
+from archline.analysis.cache.recursive.evaluate import AnalysedBody as Body
 from archline.analysis.cache.recursive.evaluate import (
-    Called,
-    Chosen,
+    BranchPart,
+    CallPart,
+    LoopPart,
     Part,
-    Recursions,
-    Repeated,
+    RecursiveMissBounds,
     StraightLinePart,
     all_parts,
 )
-from archline.analysis.cache.recursive.evaluate import Solved as Body
 from archline.analysis.cost import FEW_LINES
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import names, structure, substituted
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.conditions import negated, required, with_all, with_fact
+from archline.ir.conditions import equivalent_constraints, negate_condition, with_all, with_fact
 from archline.ir.layout import LINE, WORDS
-from archline.ir.recursive import calls
-from archline.ir.tree import Array, ChoiceBranch, Recursion, contiguous_dimension
+from archline.ir.recursive import recursive_calls
+from archline.ir.tree import Array, ChoiceBranch, RecursiveCall, contiguous_dimension
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence, SolvedGrowth
@@ -51,7 +51,7 @@ from archline.recurrences.asymptotic.solve import solve
 
 SIZE, LENGTH = 2**20, 2**6
 """Sizes and lines at which bounds are compared."""
-SMALL = Poly.constant(1024)
+MAX_CONSTANT = Poly.constant(1024)
 """What is no larger counts as a constant."""
 NAME = "io"
 ROOTS = 2
@@ -63,14 +63,16 @@ class UnsolvedRecursionError(Exception):
     """The recursion has a form that is not solved: why."""
 
 
-def order(recursions: Recursions, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
+def io_growth_of_recursion(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
     """What the io of a recursive algorithm is O of under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
-    return _Orders(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(recursions.algorithm)
+    return _RecursionGrowths(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(
+        recursions.algorithm
+    )
 
 
 @dataclass(eq=False)
-class _Orders:
-    recursions: Recursions
+class _RecursionGrowths:
+    recursions: RecursiveMissBounds
     facts: tuple[s.Fact, ...]
     _found: dict[s.Algorithm, tuple[Growth, ...]] = field(default_factory=dict)
     _open: list[s.Algorithm] = field(default_factory=list)
@@ -85,21 +87,21 @@ class _Orders:
         return self._found[algorithm]
 
     def _solve(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
-        body = self.recursions.solved(algorithm)
+        body = self.recursions.body_of(algorithm)
         scope = body.body.scope
         # What is said of the outermost call's sizes says nothing of those of others.
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
         known = with_all(scope.facts, facts, scope)
         if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
             raise UnsolvedRecursionError("its growth is known in tall caches, where Z >= L^2")
-        others = {each.target for each in calls(body.body.nodes)} - {algorithm}
-        if any(self.recursions.solved(each).made for each in others):
+        others = {each.target for each in recursive_calls(body.body.nodes)} - {algorithm}
+        if any(self.recursions.body_of(each).made for each in others):
             raise UnsolvedRecursionError("algorithms that it calls make arrays")
-        writer = _Writer(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
-        if not any(call.target is algorithm for call in calls(body.body.nodes)):
+        writer = _RecurrenceBuilder(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
             # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
-            below = _is_below(_most(regimes[-1]), _most(regimes[0]), facts)
+            below = _is_below(_upper_growth(regimes[-1]), _upper_growth(regimes[0]), facts)
             return (Growth(None, regimes[-1].upper),) if below else regimes
         growth = writer.by_roots(tuple(filter(_of_machine, facts)))
         if growth is not None:
@@ -112,14 +114,14 @@ class _Orders:
         return answer.growths
 
 
-def _everywhere(growths: Sequence[Growth]) -> s.Expr:
+def _single_growth(growths: Sequence[Growth]) -> s.Expr:
     """What io is O of at all sizes. Raises UnsolvedRecursionError where it differs between regimes."""
     if len(growths) > 1:
         raise UnsolvedRecursionError("the growth of a call differs between regimes")
-    return _most(growths[0])
+    return _upper_growth(growths[0])
 
 
-def _most(growth: Growth) -> s.Expr:
+def _upper_growth(growth: Growth) -> s.Expr:
     assert growth.upper is not None
     return growth.upper
 
@@ -129,7 +131,7 @@ def _of_machine(fact: s.Fact) -> bool:
 
 
 @record
-class _Writer:
+class _RecurrenceBuilder:
     algorithm: s.Algorithm
     body: Body
     facts: Facts
@@ -149,21 +151,24 @@ class _Writer:
     def by_roots(self, known: Sequence[s.Fact]) -> s.Expr | None:
         """What io is O of where facts about the cache hold; None where calls are not of about the root of n."""
         *before, last = self.body.parts
-        if len(self.sizes) > 1 or not isinstance(last, Chosen):
+        if len(self.sizes) > 1 or not isinstance(last, BranchPart):
             return None
         branches = [parts for _, parts in last.branches if any(map(_calls_itself, parts))]
         if len(branches) > 1:
             return None
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
-        found, called = list(self._own_calls(parts)), sum(call.target is self.algorithm for call in calls(body.nodes))
-        if any(isinstance(part, Chosen) for part in all_parts(parts)) or not len(found) == called == ROOTS:
+        found, called = (
+            list(self._own_calls(parts)),
+            sum(call.target is self.algorithm for call in recursive_calls(body.nodes)),
+        )
+        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(found) == called == ROOTS:
             return None
         if not all(self._is_root(*each) for each in found):
             return None
         n, line = b.name(self.sizes[0]), b.name("L")
         lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
-        given, made = (self._grown(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
+        given, made = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
         if not all(_is_below(each, lines, large) for each in (*self._outside_calls(parts, b.ONE), to_tree(made + ONE))):
             return None
         if not _is_below(to_tree(given), b.binary("+", b.ONE, lines), known):
@@ -178,19 +183,19 @@ class _Writer:
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
         return Poly({term: ONE.constant_term for each in terms for term in each.terms})
 
-    def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, Recursion]]:
+    def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
         """Each call of the algorithm itself, and how often it is made."""
         for part in parts:
             match part:
-                case Called(call=call) if call.target is self.algorithm:
+                case CallPart(call=call) if call.target is self.algorithm:
                     yield ONE, call
-                case Repeated(loop=loop, parts=inner):
-                    direct = (each.call for each in inner if isinstance(each, Called))
+                case LoopPart(loop=loop, parts=inner):
+                    direct = (each.call for each in inner if isinstance(each, CallPart))
                     yield from ((loop.trips, call) for call in direct if call.target is self.algorithm)
                 case _:
                     pass
 
-    def _is_root(self, times: Poly, call: Recursion) -> bool:
+    def _is_root(self, times: Poly, call: RecursiveCall) -> bool:
         """Whether the sizes of calls add up to n, are about its root, and their arrays lie where those of others do."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
@@ -203,9 +208,9 @@ class _Writer:
             match part:
                 case StraightLinePart():
                     yield b.binary("*", times, to_tree(self._piece(part)))
-                case Called(call=call) if call.target is not self.algorithm:
-                    yield b.binary("*", times, self._other(part))
-                case Repeated(loop=loop, parts=inner):
+                case CallPart(call=call) if call.target is not self.algorithm:
+                    yield b.binary("*", times, self._callee_growth(part))
+                case LoopPart(loop=loop, parts=inner):
                     yield from self._outside_calls(
                         inner, b.binary("*", times, to_tree(real(self.facts.restore(loop.trips))))
                     )
@@ -213,35 +218,35 @@ class _Writer:
                     pass
 
     # Recursion by shares.
-    def once(self, recursions: Recursions) -> Iterator[Growth]:
+    def once(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
         """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
         words = to_tree(self.facts.restore(lines * LINE))
-        found = self._grown(self._cost(part for part in self.body.parts if not isinstance(part, Called)) + ONE)
+        found = self._leading_part(self._cost(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE)
         others = []
         for part in self.body.parts:
             match part:
-                case Called(call=call) if recursions.module.signatures[call.target].indices:
-                    found = found + self._by_indices(call, recursions.solved(call.target))
-                case Called():
-                    others.append(self._other(part))
-                case StraightLinePart() | Repeated() | Chosen():
+                case CallPart(call=call) if recursions.module.signatures[call.target].indices:
+                    found = found + self._by_indices(call, recursions.body_of(call.target))
+                case CallPart():
+                    others.append(self._callee_growth(part))
+                case StraightLinePart() | LoopPart() | BranchPart():
                     pass
         if not body.made:
-            yield Growth(None, to_tree(self._grown(lines)), where=(b.binary(">=", b.name("Z"), words),))
+            yield Growth(None, to_tree(self._leading_part(lines)), where=(b.binary(">=", b.name("Z"), words),))
         where = () if body.made else (b.binary("<=", b.name("Z"), words),)
-        yield Growth(None, _sum([to_tree(self._grown(found)), *others]), where=where)
+        yield Growth(None, _sum_distinct([to_tree(self._leading_part(found)), *others]), where=where)
 
-    def _by_indices(self, call: Recursion, target: Body) -> Poly:
+    def _by_indices(self, call: RecursiveCall, target: Body) -> Poly:
         """What a call of a recursion by indices fetches."""
-        if target.paid is None:
+        if target.potential is None:
             raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
-        found = [form.substitute(call.sizes) for form in target.paid.forms]
+        found = [form.substitute(call.sizes) for form in target.potential.forms]
         moved = sorted({name for each in found for name in each.names} & set(self._indices))
         if moved:
             raise UnsolvedRecursionError(f"`{moved[0]}` may be below 0")
-        return total(map(self._grown, found))
+        return total(map(self._leading_part, found))
 
     @property
     def _indices(self) -> tuple[str, ...]:
@@ -249,12 +254,12 @@ class _Writer:
 
     def cases(self) -> Iterator[EquationCase]:
         """What fits, then each branch with recursive calls."""
-        lines = self._grown(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
-        words = Poly({term: one for term, one in (lines * LINE).terms.items() if _sized(term)})
+        lines = self._leading_part(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
+        words = Poly({term: one for term, one in (lines * LINE).terms.items() if _has_size_factor(term)})
         yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
         *before, last = self.body.parts
         shared = self._cost(before)
-        if not isinstance(last, Chosen):
+        if not isinstance(last, BranchPart):
             raise UnsolvedRecursionError("its calls stand under no condition on sizes")
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
         self._require_small_leaves(last)
@@ -262,7 +267,7 @@ class _Writer:
             condition = None if place == len(branches) - 1 else self._condition(branch)
             yield EquationCase(self._branch(parts, shared), condition)
 
-    def _require_small_leaves(self, chosen: Chosen) -> None:
+    def _require_small_leaves(self, chosen: BranchPart) -> None:
         """Branches without recursive calls fetch no more than a constant: the recurrence has none of them."""
         scope = self.body.body.scope
         known = scope.facts
@@ -270,22 +275,22 @@ class _Writer:
             here = known
             if branch.condition is not None:
                 here = with_fact(known, branch.condition, scope)
-                for need in required(branch.condition, scope) or ():
+                for need in equivalent_constraints(branch.condition, scope) or ():
                     # Of max(n, m) <= 16 both n <= 16 and m <= 16.
                     here = reduce(Facts.with_nonnegative, a.options(need, False), here)
             if not any(map(_calls_itself, parts)):
-                sizes = sorted(_sizes(parts) & scope.values.keys())
-                large = [name for name in sizes if not here.nonnegative(SMALL - scope.values[name])]
+                sizes = sorted(_size_names(parts) & scope.values.keys())
+                large = [name for name in sizes if not here.nonnegative(MAX_CONSTANT - scope.values[name])]
                 if large:
                     raise UnsolvedRecursionError(f"`{large[0]}` may be of any size where there is no recursive call")
             if branch.condition is not None:
-                known = with_fact(known, negated(branch.condition), scope)
+                known = with_fact(known, negate_condition(branch.condition), scope)
 
     def require_known(self, cases: tuple[EquationCase, ...]) -> None:
         """Sizes that are no parameters of the recurrence stay what they are from call to call."""
         mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
         mentioned -= set(self.sizes)
-        for call in calls(self.body.body.nodes):
+        for call in recursive_calls(self.body.body.nodes):
             own = call.sizes if call.target is self.algorithm else {}
             for name in sorted(mentioned & own.keys()):
                 if own[name] != self.body.body.scope.values[name]:
@@ -305,11 +310,11 @@ class _Writer:
             total = total + lines
         return total
 
-    def _grown(self, value: Poly) -> Poly:
+    def _leading_part(self, value: Poly) -> Poly:
         """The positive terms without constants and rounding: what grows no less."""
         value = beyond(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
-        sized = {monomial: one for monomial, one in terms.items() if _sized(monomial)}
+        sized = {monomial: one for monomial, one in terms.items() if _has_size_factor(monomial)}
         return Poly(sized) + ONE if sized else Poly(terms)
 
     def _condition(self, branch: ChoiceBranch) -> s.Fact:
@@ -321,29 +326,29 @@ class _Writer:
         return condition
 
     def _branch(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
-        counts, rest = self._collected(parts)
+        counts, rest = self._collect_calls(parts)
         terms = [
             b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
         ]
-        return b.total((False, each) for each in (*terms, to_tree(self._grown(self._cost(rest) + shared + ONE))))
+        return b.total((False, each) for each in (*terms, to_tree(self._leading_part(self._cost(rest) + shared + ONE))))
 
-    def _collected(self, parts: Iterable[Part]) -> tuple[Counter[_Term], list[Part]]:
+    def _collect_calls(self, parts: Iterable[Part]) -> tuple[Counter[_SyntacticTerm], list[Part]]:
         """What is called, how often, and the parts without calls; where the data decides, the most of every branch."""
-        counts: Counter[_Term] = Counter()
+        counts: Counter[_SyntacticTerm] = Counter()
         rest: list[Part] = []
         for part in parts:
             match part:
-                case Called():
+                case CallPart():
                     own = part.call.target is self.algorithm
-                    counts[_Term.of(self._call(part) if own else self._other(part))] += 1
-                case Repeated():
-                    counts[_Term.of(self._repeated(part))] += 1
-                case Chosen(branches=branches):
-                    most: Counter[_Term] = Counter()
+                    counts[_SyntacticTerm.of(self._call(part) if own else self._callee_growth(part))] += 1
+                case LoopPart():
+                    counts[_SyntacticTerm.of(self._loop_of_calls(part))] += 1
+                case BranchPart(branches=branches):
+                    most: Counter[_SyntacticTerm] = Counter()
                     for branch, inner in branches:
                         if branch.taken is not None and branch.condition is not None:
                             raise UnsolvedRecursionError("recursive calls stand under further conditions")
-                        made, others = self._collected(inner)
+                        made, others = self._collect_calls(inner)
                         most |= made
                         rest += others
                     counts += most
@@ -351,29 +356,33 @@ class _Writer:
                     rest.append(part)
         return counts, rest
 
-    def _repeated(self, part: Repeated) -> s.Expr:
+    def _loop_of_calls(self, part: LoopPart) -> s.Expr:
         """Iterations with calls, all of the same sizes."""
-        if any(part.loop.variable in value.names for call in calls(part.loop.body) for value in call.sizes.values()):
+        if any(
+            part.loop.variable in value.names
+            for call in recursive_calls(part.loop.body)
+            for value in call.sizes.values()
+        ):
             raise UnsolvedRecursionError("the sizes of calls vary in a loop")
-        return b.binary("*", to_tree(self._grown(part.loop.trips)), self._branch(part.parts, ZERO))
+        return b.binary("*", to_tree(self._leading_part(part.loop.trips)), self._branch(part.parts, ZERO))
 
-    def _call(self, part: Called) -> s.Expr:
+    def _call(self, part: CallPart) -> s.Expr:
         return b.call(NAME, *(to_tree(self._size(part, name)) for name in self.sizes))
 
-    def _size(self, part: Called, name: str) -> Poly:
+    def _size(self, part: CallPart, name: str) -> Poly:
         size = self._real_size(part, name)
         if not all(isinstance(atom, Symbol) for atom in size.atoms()):
             raise UnsolvedRecursionError("sizes of calls are no shares of the algorithm's own")
         return size
 
-    def _real_size(self, part: Called, name: str) -> Poly:
+    def _real_size(self, part: CallPart, name: str) -> Poly:
         size = real(self.facts.restore(part.call.sizes[name]))
         return size - size.constant_term if not size.is_constant else size
 
-    def _other(self, part: Called) -> s.Expr:
+    def _callee_growth(self, part: CallPart) -> s.Expr:
         """What another recursive algorithm fetches at the sizes of a call."""
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
-        return substituted(_everywhere(self.orders(part.call.target)), sizes)
+        return substituted(_single_growth(self.orders(part.call.target)), sizes)
 
     def _cost(self, parts: Iterable[Part]) -> Poly:
         """What parts without recursive calls fetch."""
@@ -387,28 +396,28 @@ class _Writer:
         return total
 
     def _piece(self, piece: StraightLinePart) -> Poly:
-        found = [self._grown(each) for each in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
+        found = [self._leading_part(each) for each in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
         if not found:
             raise UnsolvedRecursionError("a part without calls has no bound that holds under these facts")
-        return min(found, key=_large)
+        return min(found, key=_value_at_large_sizes)
 
 
 @record
-class _Term:
+class _SyntacticTerm:
     """A term of a sum; two are equal that are written the same."""
 
     key: object
     tree: s.Expr = field(compare=False)
 
     @classmethod
-    def of(cls, tree: s.Expr) -> _Term:
+    def of(cls, tree: s.Expr) -> _SyntacticTerm:
         """An expression as a term."""
         return cls(structure(tree), tree)
 
 
-def _sum(sums: Iterable[s.Expr]) -> s.Expr:
+def _sum_distinct(sums: Iterable[s.Expr]) -> s.Expr:
     """The terms of sums together, each of them once."""
-    terms = (_Term.of(term) for each in sums for term in _terms(each))
+    terms = (_SyntacticTerm.of(term) for each in sums for term in _sum_terms(each))
     return b.total((False, each.tree) for each in dict.fromkeys(terms))
 
 
@@ -416,16 +425,16 @@ def _is_below(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
     return isinstance(is_O(left, right, facts), Proved)
 
 
-def _terms(expr: s.Expr) -> Iterator[s.Expr]:
+def _sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
     match expr:
         case s.Binary(op="+", left=left, right=right):
-            yield from _terms(left)
-            yield from _terms(right)
+            yield from _sum_terms(left)
+            yield from _sum_terms(right)
         case _:
             yield expr
 
 
-def _sizes(parts: Iterable[Part]) -> set[str]:
+def _size_names(parts: Iterable[Part]) -> set[str]:
     """The names that determine how much parts without recursive calls fetch."""
     found: set[str] = set()
     for part in all_parts(parts):
@@ -434,20 +443,20 @@ def _sizes(parts: Iterable[Part]) -> set[str]:
                 for reference in planner.references:
                     values = [end for loop in reference.chain for end in (loop.lo, loop.hi, loop.trips)]
                     found |= {name for value in values for name in reference.facts.restore(value).names}
-            case Called(call=call):
+            case CallPart(call=call):
                 found |= {name for value in call.sizes.values() for name in value.names}
-            case Repeated(loop=loop):
+            case LoopPart(loop=loop):
                 found |= loop.lo.names | loop.hi.names
-            case Chosen():
+            case BranchPart():
                 pass
     return found
 
 
 def _calls_itself(part: Part) -> bool:
-    return any(isinstance(each, Called) for each in all_parts((part,)))
+    return any(isinstance(each, CallPart) for each in all_parts((part,)))
 
 
-def _large(value: Poly) -> float:
+def _value_at_large_sizes(value: Poly) -> float:
     """The value where sizes are large and lines are not short; infinite where it has none."""
     point = {**dict.fromkeys(value.names, SIZE), "L": LENGTH}
     try:
@@ -456,6 +465,6 @@ def _large(value: Poly) -> float:
         return inf
 
 
-def _sized(monomial: Monomial) -> bool:
+def _has_size_factor(monomial: Monomial) -> bool:
     """Whether a size stands in a term, not only L."""
     return any(atom != Symbol("L") for atom, _ in monomial)

@@ -16,19 +16,27 @@ from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexErr
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.references import references
-from archline.analysis.cache.recursive.potential import Charges, Paid, UnpaidError
-from archline.analysis.cache.samples import samples
-from archline.analysis.cache.summaries.reach import Box, Reach, lines, reach_of
-from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cache.footprint.references import build_references
+from archline.analysis.cache.recursive.potential import NoPotentialError, Potential, PotentialSearch
+from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.summaries.reach import Box, ReachedBoxes, lines_of_box, reach_of
+from archline.analysis.cache.upper.allocation import AllocationPlanner
+from archline.analysis.cache.upper.evaluate import PlanUpperBound
 from archline.analysis.cost import ReachedRegion
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
-from archline.ir.layout import box_lines, whole
+from archline.ir.layout import array_lines, box_lines
 from archline.ir.places import shape_of
-from archline.ir.recursive import Body, OneLevel, at_lines, body, calls, in_rows, recurses
-from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, Recursion, accesses
+from archline.ir.recursive import (
+    OneLevel,
+    RecursiveBody,
+    at_lines,
+    in_rows,
+    lower_recursive_body,
+    recurses,
+    recursive_calls,
+)
+from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, RecursiveCall, iter_accesses
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import memoised, record
@@ -44,38 +52,38 @@ Point = Mapping[str, int]
 class StraightLinePart:
     """A part without recursive calls."""
 
-    upper: Upper
-    planner: Planner
+    upper: PlanUpperBound
+    planner: AllocationPlanner
 
 
 @record(eq=False)
-class Called:
+class CallPart:
     """A recursive call at sizes."""
 
-    call: Recursion
+    call: RecursiveCall
 
 
 @record(eq=False)
-class Repeated:
+class LoopPart:
     """Iterations that hold recursive calls, one after the other; `alike`, if what they do is the same in each."""
 
     loop: Loop
     parts: tuple[Part, ...]
     alike: bool
 
-    def together(self, each: Iterable[int]) -> int:
+    def over_iterations(self, each: Iterable[int]) -> int:
         """All iterations; one whose counter the data gives may have any of the values."""
         return max(each, default=0) if self.loop.trips == ONE else sum(each)
 
 
 @record(eq=False)
-class Chosen:
+class BranchPart:
     """Branches, and what is done in each."""
 
     branches: tuple[tuple[ChoiceBranch, tuple[Part, ...]], ...]
 
 
-Part = StraightLinePart | Called | Repeated | Chosen
+Part = StraightLinePart | CallPart | LoopPart | BranchPart
 
 
 def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
@@ -83,22 +91,22 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
     for part in parts:
         yield part
         match part:
-            case Repeated(parts=inner):
+            case LoopPart(parts=inner):
                 yield from all_parts(inner)
-            case Chosen(branches=branches):
+            case BranchPart(branches=branches):
                 yield from all_parts(each for _, inner in branches for each in inner)
-            case StraightLinePart() | Called():
+            case StraightLinePart() | CallPart():
                 pass
 
 
 @dataclass(eq=False)
-class Solved:
+class AnalysedBody:
     """The parts of a body, and the lines of all that a call may touch but what its own calls make.
 
     Lines of an array that is given move as often as `moves` says.
     """
 
-    body: Body
+    body: RecursiveBody
     parts: tuple[Part, ...]
     given: Poly
     made: Poly
@@ -110,17 +118,17 @@ class Solved:
         return {} if self._reach is None else self._reach.boxes
 
     @cached_property
-    def _reach(self) -> Reach | None:
+    def _reach(self) -> ReachedBoxes | None:
         return reach_of(self.body)
 
     @cached_property
-    def paid(self) -> Paid | None:
+    def potential(self) -> Potential | None:
         """What pays for the calls of a recursion by indices; None where nothing is found, and of any other."""
         if self._reach is None:
             return None
         try:
-            return Charges(self._reach).paid
-        except (UnpaidError, EvaluationError, TooComplexError, OverflowError):
+            return PotentialSearch(self._reach).potential
+        except (NoPotentialError, EvaluationError, TooComplexError, OverflowError):
             return None
 
     def given_at(self, point: Point) -> tuple[int, int]:
@@ -136,9 +144,9 @@ class Solved:
 
     def _lines_at(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
-            return self.value(_lines(array, self.body.scope.facts), point)
+            return self.value(_view_lines(array, self.body.scope.facts), point)
         box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
-        return lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
+        return lines_of_box(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
 
     def value(self, expression: Poly, point: Point) -> int:
         """The value of an expression of the body at a point, rounded up. Raises EvaluationError."""
@@ -163,7 +171,7 @@ class Solved:
 
 
 @dataclass(eq=False)
-class Recursions:
+class RecursiveMissBounds:
     """Bounds on io of one recursive algorithm and all that it calls; of `traffic`, lines move again if written.
 
     Raises UntracedError where accesses cannot be followed, UnboundedError where nothing is found for a part.
@@ -172,17 +180,17 @@ class Recursions:
     module: Module
     algorithm: s.Algorithm
     traffic: bool = False
-    _solved: dict[s.Algorithm, Solved] = field(default_factory=dict)
+    _solved: dict[s.Algorithm, AnalysedBody] = field(default_factory=dict)
 
     @cached_property
-    def _bodies(self) -> dict[s.Algorithm, Body]:
+    def _bodies(self) -> dict[s.Algorithm, RecursiveBody]:
         """The bodies of all algorithms, by which array parameters begin rows with a line, and which have strides.
 
         All begin so in the outermost call; what some call passes otherwise does not.
         """
         found: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
-        bodies: dict[s.Algorithm, Body] = {}
-        pending = [(self.algorithm, _arrays(self.algorithm), frozenset[str]())]
+        bodies: dict[s.Algorithm, RecursiveBody] = {}
+        pending = [(self.algorithm, _array_parameters(self.algorithm), frozenset[str]())]
         while pending:
             algorithm, aligned, strided = pending.pop()
             known = found.get(algorithm)
@@ -191,24 +199,24 @@ class Recursions:
             if (aligned, strided) == known:
                 continue
             found[algorithm] = aligned, strided
-            bodies[algorithm] = body(self.module, algorithm, OneLevel(aligned, strided))
-            for call in calls(bodies[algorithm].nodes):
+            bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevel(aligned, strided))
+            for call in recursive_calls(bodies[algorithm].nodes):
                 own = frozenset(name for name, view in call.views.items() if at_lines(view))
                 apart = frozenset(name for name, view in call.views.items() if not in_rows(view))
                 pending.append((call.target, own - apart, apart))
         return bodies
 
-    def solved(self, algorithm: s.Algorithm) -> Solved:
+    def body_of(self, algorithm: s.Algorithm) -> AnalysedBody:
         """The parts of an algorithm."""
         if algorithm not in self._solved:
             body = self._bodies[algorithm]
             facts = body.scope.facts
             parts = tuple(self._parts(body, body.nodes, facts))
-            given = sum((_lines(array, facts) for array in body.given), ZERO)
-            made = sum((whole(array) for array in body.made), ZERO)
+            given = sum((_view_lines(array, facts) for array in body.given), ZERO)
+            made = sum((array_lines(array) for array in body.made), ZERO)
             constant = {each.name for each in algorithm.parameters if each.mode == "in"}
-            moves = {array: self.again if array.name not in constant else 1 for array in body.given}
-            self._solved[algorithm] = Solved(body, parts, given, made, moves)
+            moves = {array: self.moves_per_written_line if array.name not in constant else 1 for array in body.given}
+            self._solved[algorithm] = AnalysedBody(body, parts, given, made, moves)
         return self._solved[algorithm]
 
     def reached(self) -> tuple[ReachedRegion, ...]:
@@ -217,7 +225,7 @@ class Recursions:
             ReachedRegion(
                 algorithm.name,
                 tuple((array.name, box) for array, box in solved.boxes.items()),
-                None if solved.paid is None else solved.paid.most,
+                None if solved.potential is None else solved.potential.most,
             )
             for algorithm, solved in self._solved.items()
             if solved.boxes
@@ -226,32 +234,32 @@ class Recursions:
     def solve(self) -> None:
         """Find the parts of all algorithms."""
         for algorithm in self._bodies:
-            self.solved(algorithm)
+            self.body_of(algorithm)
 
     @cached_property
-    def makes(self) -> bool:
+    def has_local_arrays(self) -> bool:
         """Whether some call makes local arrays."""
-        return any(self.solved(each).made for each in self._bodies)
+        return any(self.body_of(each).made for each in self._bodies)
 
     @property
-    def again(self) -> int:
+    def moves_per_written_line(self) -> int:
         """How often a line that is written moves."""
         return 2 if self.traffic else 1
 
     def at(self, point: Point) -> int:
         """At most so many lines are moved at sizes, Z and L. Raises EvaluationError, OutOfBudgetError in time."""
-        solved, evaluation = self.solved(self.algorithm), _Evaluation(self, point["Z"], point["L"])
+        solved, evaluation = self.body_of(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
-            most = evaluation.upper(solved, point)
+            most = evaluation.call_misses(solved, point)
             # Arrays of the outermost call begin with lines, whatever others are given.
-            given = {array: solved.value(whole(array), point) for array in solved.body.given}
-            made = evaluation.made(solved, evaluation.within(point))
+            given = {array: solved.value(array_lines(array), point) for array in solved.body.given}
+            made = evaluation.local_array_lines(solved, evaluation.machine_point(point))
         except RecursionError:
             raise EvaluationError("the recursion has too many calls in each other to follow") from None
-        moved = sum(count * solved.moves[array] for array, count in given.items()) + made * self.again
+        moved = sum(count * solved.moves[array] for array, count in given.items()) + made * self.moves_per_written_line
         return min(most, moved) if sum(given.values()) + made <= evaluation.capacity else most
 
-    def _parts(self, body: Body, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
+    def _parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
         for node in nodes:
             if isinstance(node, Choice) or recurses(node):
@@ -262,39 +270,39 @@ class Recursions:
                 plain.append(node)
         yield from self._piece(body, plain, facts)
 
-    def _part(self, body: Body, node: Node, facts: Facts) -> Part:
+    def _part(self, body: RecursiveBody, node: Node, facts: Facts) -> Part:
         match node:
-            case Recursion():
-                return Called(node)
+            case RecursiveCall():
+                return CallPart(node)
             case Loop():
                 parts = tuple(self._parts(body, node.body, node.inside))
-                return Repeated(node, parts, node.variable not in _mentioned(parts, body.scope.facts))
+                return LoopPart(node, parts, node.variable not in _mentioned_names(parts, body.scope.facts))
             case Choice(branches=branches):
-                return Chosen(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
+                return BranchPart(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
             case Access():
                 raise AssertionError("an access is no part by itself")
 
-    def _piece(self, body: Body, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
-        found = references(accesses(tuple(nodes)), facts, self.traffic)
+    def _piece(self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
+        found = build_references(iter_accesses(tuple(nodes)), facts, self.traffic)
         if not found:
             return
-        planner = Planner(found, facts, samples(body.algorithm, body.scope))
+        planner = AllocationPlanner(found, facts, sample_sizes(body.algorithm, body.scope))
         plans = planner.plans()
         if not plans:
             raise UnboundedError
-        yield StraightLinePart(Upper(plans, facts), planner)
+        yield StraightLinePart(PlanUpperBound(plans, facts), planner)
 
 
 @dataclass(eq=False)
 class _Evaluation:
     """Bounds at one Z and L."""
 
-    recursions: Recursions
+    recursions: RecursiveMissBounds
     words: int
     line: int
-    _uppers: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
-    _made: dict[tuple[Solved, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
-    _straight: dict[tuple[Upper, int, tuple[int | None, ...]], int] = field(default_factory=dict)
+    _uppers: dict[tuple[AnalysedBody, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _made: dict[tuple[AnalysedBody, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
+    _straight: dict[tuple[PlanUpperBound, int, tuple[int | None, ...]], int] = field(default_factory=dict)
     _spare: int = MAX_FITTING
 
     @cached_property
@@ -302,22 +310,22 @@ class _Evaluation:
         """The lines of fast memory."""
         return self.words // self.line
 
-    def within(self, sizes: Point) -> dict[str, int]:
+    def machine_point(self, sizes: Point) -> dict[str, int]:
         """The sizes, and Z and L."""
         return {**sizes, "Z": self.words, "L": self.line}
 
-    def upper(self, solved: Solved, point: Point) -> int:
+    def call_misses(self, solved: AnalysedBody, point: Point) -> int:
         """What a call moves at most."""
-        point = self.within(point)
+        point = self.machine_point(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if late():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            made, (given, moved) = self.made(solved, point), solved.given_at(point)
+            made, (given, moved) = self.local_array_lines(solved, point), solved.given_at(point)
             fits = given + made <= self.capacity
-            touched = moved + made * self.recursions.again
+            touched = moved + made * self.recursions.moves_per_written_line
             # By indices all calls are different ones, and those that fit far too many to be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
@@ -326,16 +334,16 @@ class _Evaluation:
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
-    def _sequence(self, solved: Solved, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
+    def _sequence(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
         return self._least(solved, parts, point, self._sum(solved, parts, point))
 
-    def _least(self, solved: Solved, parts: tuple[Part, ...], point: Point, most: int) -> int:
+    def _least(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, most: int) -> int:
         """What parts fetch, at most `most`: less where all calls in them fit and make their arrays in the same place.
 
         Then those lines of the stack are kept from the first call to the last, the largest number of them.
         """
         calling = [place for place, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
-        if not calling or not self.recursions.makes:
+        if not calling or not self.recursions.has_local_arrays:
             return most
         first, end = calling[0], calling[-1] + 1
         made = self._stack(solved, parts[first:end], point)
@@ -346,24 +354,29 @@ class _Evaluation:
             held = self._sum(solved, parts[first:end], inside, stack=True)
         except EvaluationError:
             return most
-        return min(most, made * self.recursions.again + held + self._sum(solved, (*parts[:first], *parts[end:]), point))
+        return min(
+            most,
+            made * self.recursions.moves_per_written_line
+            + held
+            + self._sum(solved, (*parts[:first], *parts[end:]), point),
+        )
 
-    def _stack(self, solved: Solved, parts: tuple[Part, ...], point: Point) -> int | None:
+    def _stack(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
         """The most lines that calls make arrays in; None where they do not all begin at the same line."""
         most, bases = 0, set[int]()
         for call, sizes in self._calls(solved, parts, point):
             if call.base is None:
                 return None
             bases.add(solved.value(call.base, sizes))
-            most = max(most, self.made(*self._target(solved, call, sizes)))
+            most = max(most, self.local_array_lines(*self._target(solved, call, sizes)))
         return most if len(bases) == 1 else None
 
-    def made(self, solved: Solved, point: Point) -> int:
+    def local_array_lines(self, solved: AnalysedBody, point: Point) -> int:
         """The lines of local arrays of a call and of all calls in it, of which one at a time is active.
 
         Those of a call in it begin above the arrays that are made before it.
         """
-        if not self.recursions.makes:
+        if not self.recursions.has_local_arrays:
             return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
@@ -371,43 +384,43 @@ class _Evaluation:
             ends = [own]
             for call, sizes in self._calls(solved, solved.parts, point):
                 below = own if call.base is None else solved.value(call.base, sizes)
-                ends.append(below + self.made(*self._target(solved, call, sizes)))
+                ends.append(below + self.local_array_lines(*self._target(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
 
-    def _sum(self, solved: Solved, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
+    def _sum(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
         """What parts fetch, each from an empty cache; or with the lines of the `stack` kept beside those of Z.
 
         Then it raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
         """
         return sum(self._part(solved, part, point, stack) for part in parts)
 
-    def _part(self, solved: Solved, part: Part, point: Point, stack: bool) -> int:
+    def _part(self, solved: AnalysedBody, part: Part, point: Point, stack: bool) -> int:
         match part:
             case StraightLinePart(upper=upper):
                 key = upper, point["Z"], tuple(map(point.get, upper.names))
                 if key not in self._straight:
                     self._straight[key] = upper.at(point)
                 return self._straight[key]
-            case Called(call=call):
+            case CallPart(call=call):
                 target, sizes = self._target(solved, call, point)
                 if not stack:
-                    return self.upper(target, sizes)
+                    return self.call_misses(target, sizes)
                 given, moved = target.given_at(sizes)
                 if given > point["Z"] // self.line:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
                 return moved
-            case Repeated(parts=inner):
+            case LoopPart(parts=inner):
                 iterations = self._iterations(solved, part, point)
-                most = part.together(times * self._sum(solved, inner, at, stack) for at, times in iterations)
+                most = part.over_iterations(times * self._sum(solved, inner, at, stack) for at, times in iterations)
                 return most if stack else self._least(solved, (part,), point, most)
-            case Chosen(branches=branches):
+            case BranchPart(branches=branches):
                 each = self._sum if stack else self._sequence
-                taken = self._taken(solved, branches, point)
+                taken = self._possible_branches(solved, branches, point)
                 return max((each(solved, inner, point, stack) for inner in taken), default=0)
 
-    def _taken(
-        self, solved: Solved, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point
+    def _possible_branches(
+        self, solved: AnalysedBody, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point
     ) -> Iterator[tuple[Part, ...]]:
         for branch, parts in branches:
             holds = solved.value(branch.possible, point)
@@ -416,7 +429,7 @@ class _Evaluation:
             if holds and branch.taken is not None:
                 return
 
-    def _iterations(self, solved: Solved, part: Repeated, point: Point) -> Iterator[tuple[Point, int]]:
+    def _iterations(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
         """Iterations, and how many there are of each: one for all where they are alike."""
         loop = part.loop
         first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
@@ -428,27 +441,29 @@ class _Evaluation:
         for number in range(first, end):
             yield {**point, loop.variable: number}, 1
 
-    def _target(self, solved: Solved, call: Recursion, point: Point) -> tuple[Solved, Point]:
+    def _target(self, solved: AnalysedBody, call: RecursiveCall, point: Point) -> tuple[AnalysedBody, Point]:
         sizes = {name: solved.size(name, value, point) for name, value in call.sizes.items()}
-        return self.recursions.solved(call.target), self.within(sizes)
+        return self.recursions.body_of(call.target), self.machine_point(sizes)
 
-    def _calls(self, solved: Solved, parts: Iterable[Part], point: Point) -> Iterator[tuple[Recursion, Point]]:
+    def _calls(
+        self, solved: AnalysedBody, parts: Iterable[Part], point: Point
+    ) -> Iterator[tuple[RecursiveCall, Point]]:
         """The calls of a body, and where they are made."""
         for part in parts:
             match part:
-                case Called(call=call):
+                case CallPart(call=call):
                     yield call, point
-                case Repeated(parts=inner):
+                case LoopPart(parts=inner):
                     for inside, _ in self._iterations(solved, part, point):
                         yield from self._calls(solved, inner, inside)
-                case Chosen(branches=branches):
-                    for taken in self._taken(solved, branches, point):
-                        yield from self._calls(solved, taken, point)
+                case BranchPart(branches=branches):
+                    for branch in self._possible_branches(solved, branches, point):
+                        yield from self._calls(solved, branch, point)
                 case StraightLinePart():
                     pass
 
 
-def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
+def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
     """The names on which it depends what parts do."""
     found: set[str] = set()
     for part in all_parts(parts):
@@ -456,18 +471,18 @@ def _mentioned(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
         match part:
             case StraightLinePart(upper=upper):
                 found |= set(upper.names)
-            case Called(call=call):
+            case CallPart(call=call):
                 values = [*call.sizes.values(), ZERO if call.base is None else call.base]
-            case Repeated(loop=loop):
+            case LoopPart(loop=loop):
                 values = [loop.lo, loop.hi]
-            case Chosen(branches=branches):
+            case BranchPart(branches=branches):
                 for branch, _ in branches:
                     values += [branch.possible, ZERO if branch.taken is None else branch.taken]
         found |= {name for value in values for name in facts.restore(value).names}
     return frozenset(found)
 
 
-def _lines(array: Array, facts: Facts) -> Poly:
+def _view_lines(array: Array, facts: Facts) -> Poly:
     """The lines of an array that is part of another."""
     if array.layout == "zmorton":
         rows, columns = array.extents
@@ -475,6 +490,6 @@ def _lines(array: Array, facts: Facts) -> Poly:
     return box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
 
 
-def _arrays(algorithm: s.Algorithm) -> frozenset[str]:
+def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
     """The parameters that are arrays."""
     return frozenset(each.name for each in algorithm.parameters if shape_of(each.type)[0] is not None)

@@ -31,17 +31,17 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
 from archline.algebra.prove.prover import of_floor
-from archline.analysis.cache.footprint.references import references
-from archline.analysis.cache.samples import samples
-from archline.analysis.cache.summaries.reach import AccessPath, Reach
-from archline.analysis.cache.upper.allocation import Planner
+from archline.analysis.cache.footprint.references import build_references
+from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.summaries.reach import AccessPath, ReachedBoxes
+from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cost import FEW_LINES
 from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import memoised, record
-from archline.recurrences.exact.indexed import CaseCalls, elements, handed_on, weakened
+from archline.recurrences.exact.indexed import CaseCalls, handed_on, index_products, weakened_conditions
 
 DEGREE = 2
 HEIGHTS = (4, 16, 64, 256)
@@ -49,18 +49,18 @@ HEIGHTS = (4, 16, 64, 256)
 MAX_PHASES, MAX_VOLUMES = 16, 4
 DENOMINATORS = (1, 4, 60, 1_000)
 ROOM = 1.01
-TALL = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
+TALL_CACHE_FACTS = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
 Numbers = Mapping[str, Poly]
 Phase = frozenset[Poly]
 """What is at least 0 in all calls."""
 
 
-class UnpaidError(Exception):
+class NoPotentialError(Exception):
     """No forms are found that pay."""
 
 
 @record(eq=False)
-class UnfitCase:
+class NonFittingCase:
     """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
 
     case: AccessPath
@@ -69,7 +69,7 @@ class UnfitCase:
 
 
 @record
-class Paid:
+class Potential:
     """What io is at most where FEW_LINES lines fit, in the algorithm's indices, and its summands without factors."""
 
     most: Poly
@@ -77,28 +77,28 @@ class Paid:
 
 
 @dataclass(eq=False)
-class Charges:
+class PotentialSearch:
     """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
 
-    reach: Reach
+    reach: ReachedBoxes
     pays: dict[Phase, Poly] = field(default_factory=dict)
     """By phase, Z*L times what pays in it, once it is found."""
 
     @cached_property
-    def paid(self) -> Paid:
+    def potential(self) -> Potential:
         """What pays for the outermost call."""
         phases, used = self.phases, tuple[int, ...]()
         for phase in sorted(phases, key=lambda each: -len(each)):
-            used = self._pay(phase, phases[phase])
+            used = self._solve_phase(phase, phases[phase])
         share = LINE**-1 * WORDS**-1
-        return Paid(self.pays[frozenset()] * share, tuple(self.forms[index] * share for index in used))
+        return Potential(self.pays[frozenset()] * share, tuple(self.template_terms[index] * share for index in used))
 
     # What is known
     @cached_property
-    def words(self) -> Poly:
+    def reached_words(self) -> Poly:
         """L times the lines that a call reaches, or more."""
         if self.reach.body.made:
-            raise UnpaidError
+            raise NoPotentialError
         return total(map(self._words_of, self.reach.body.given))
 
     def _words_of(self, array: Array) -> Poly:
@@ -114,36 +114,36 @@ class Charges:
             or array.layout == "zmorton"
             or not self.reach.situation(()).proves(wide)
         ):
-            raise UnpaidError
+            raise NoPotentialError
         return count * (wide + LINE.scaled(2))
 
     @cached_property
-    def steps(self) -> tuple[UnfitCase, ...]:
+    def steps(self) -> tuple[NonFittingCase, ...]:
         """The cases, where calls do not fit."""
-        beyond = self.words - WORDS
-        return tuple(UnfitCase(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
+        beyond = self.reached_words - WORDS
+        return tuple(NonFittingCase(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
 
     def _fetched(self, case: AccessPath) -> Poly:
         """L times what a case fetches by itself, with a few lines."""
         body = self.reach.body
         facts = body.scope.facts
-        found = references(iter(case.accesses), facts)
+        found = build_references(iter(case.accesses), facts)
         if not found:
             return ZERO
-        planner = Planner(found, facts, samples(body.algorithm, body.scope))
-        tall = facts.with_nonnegative(TALL[0])
+        planner = AllocationPlanner(found, facts, sample_sizes(body.algorithm, body.scope))
+        tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
         ways = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
         if not ways:
-            raise UnpaidError
+            raise NoPotentialError
         # Proofs know little of floors and the like.
         return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, each) for each in planner.points)))
 
     @cached_property
-    def forms(self) -> tuple[Poly, ...]:
+    def template_terms(self) -> tuple[Poly, ...]:
         """What may pay, times Z*L: Z times L and the quantities, then what all calls hand on whole, the plain first."""
         quantities = self.reach.declaration.quantities
         cuts = [CaseCalls(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
-        kept = [self._positive(each) for each in handed_on(cuts, elements(quantities))]
+        kept = [self._positive(each) for each in handed_on(cuts, index_products(quantities))]
         plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
         volumes = sorted((each for each in kept if each), key=_degree)[:MAX_VOLUMES]
         return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
@@ -156,8 +156,8 @@ class Charges:
         return form if max(values) > 0 else -form
 
     # Phases
-    def _situation(self, step: UnfitCase, phase: Iterable[Poly]) -> Situation:
-        return self.reach.situation((*step.known, *phase, *TALL))
+    def _fact_set(self, step: NonFittingCase, phase: Iterable[Poly]) -> Situation:
+        return self.reach.situation((*step.known, *phase, *TALL_CACHE_FACTS))
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
@@ -165,13 +165,13 @@ class Charges:
         found: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
-                less = filter(self._plausible, weakened(condition, self.reach.declaration.quantities))
-                first = next((each for each in less if self._begins(each, step)), None)
+                less = filter(self._plausible, weakened_conditions(condition, self.reach.declaration.quantities))
+                first = next((each for each in less if self._is_inductive(each, step)), None)
                 if first is not None:
                     found[first] = None
         for quantity in self.reach.declaration.quantities:
             high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
-            first = next((each for each in high if any(self._begins(each, step) for step in self.steps)), None)
+            first = next((each for each in high if any(self._is_inductive(each, step) for step in self.steps)), None)
             if first is not None:
                 found[first] = None
         return tuple(found)
@@ -189,7 +189,7 @@ class Charges:
                 continue
         return negative
 
-    def _begins(self, value: Poly, step: UnfitCase) -> bool:
+    def _is_inductive(self, value: Poly, step: NonFittingCase) -> bool:
         """Whether it holds in all calls of a case, and in all calls of what it holds in."""
         return (
             bool(step.case.calls)
@@ -197,8 +197,8 @@ class Charges:
             and all(self._holds_after(value, each, (value,)) for each in self.steps)
         )
 
-    def _holds_after(self, value: Poly, step: UnfitCase, phase: Iterable[Poly]) -> bool:
-        situation = self._situation(step, phase)
+    def _holds_after(self, value: Poly, step: NonFittingCase, phase: Iterable[Poly]) -> bool:
+        situation = self._fact_set(step, phase)
         return all(situation.proves(value.substitute(given)) for given in step.case.calls)
 
     @cached_property
@@ -211,24 +211,24 @@ class Charges:
             if phase in found:
                 continue
             if len(found) > MAX_PHASES:
-                raise UnpaidError
-            found[phase] = tuple(self._after(phase, step) for step in self.steps)
+                raise NoPotentialError
+            found[phase] = tuple(self._next_phase(phase, step) for step in self.steps)
             pending += [each for each, step in zip(found[phase], self.steps, strict=True) if step.case.calls]
         return found
 
-    def _after(self, phase: Phase, step: UnfitCase) -> Phase:
+    def _next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
         more = (each for each in self._invariants if each not in phase and self._holds_after(each, step, phase))
         return phase | frozenset(more)
 
     # Payment
-    def _pay(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
+    def _solve_phase(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
         """Find a sum of forms that pays in a phase, and which; those behind it are known up to a common factor."""
         parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
 
         def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
-            return _coefficients([[_only(each, used) for each in some] for some in parts], 1 + len(used))
+            return _coefficients([[_restrict_to_forms(each, used) for each in some] for some in parts], 1 + len(used))
 
-        every = range(len(self.forms))
+        every = range(len(self.template_terms))
         few = (used for count in (1, 2) for used in combinations(every, count))
         used, numbers = next(((each, own) for each in few if (own := found(each)) is not None), (tuple(every), None))
         if numbers is None:
@@ -238,10 +238,12 @@ class Charges:
                 own = found(fewer)
                 used, numbers = (used, numbers) if own is None else (fewer, own)
         if numbers is None:
-            raise UnpaidError
+            raise NoPotentialError
         more, *own_ = numbers
         self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
-        self.pays[phase] = total(self.forms[index].scaled(each) for index, each in zip(used, own_, strict=True))
+        self.pays[phase] = total(
+            self.template_terms[index].scaled(each) for index, each in zip(used, own_, strict=True)
+        )
         return used
 
     def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
@@ -249,7 +251,11 @@ class Charges:
 
         The first coefficient is by how much what pays in later phases is to be more than before, in proportion.
         """
-        declared, forms, nothing = self.reach.declaration.facts, self.forms, tuple(ZERO for _ in self.forms)
+        declared, forms, nothing = (
+            self.reach.declaration.facts,
+            self.template_terms,
+            tuple(ZERO for _ in self.template_terms),
+        )
 
         def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
             first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
@@ -257,9 +263,9 @@ class Charges:
 
         if not phase:
             # The outermost call may fit.
-            yield part((*declared, *TALL), ZERO, forms, self.words * WORDS)
+            yield part((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
         for step, then in zip(self.steps, after, strict=True):
-            facts, calls = (*declared, *step.known, *phase, *TALL), step.case.calls
+            facts, calls = (*declared, *step.known, *phase, *TALL_CACHE_FACTS), step.case.calls
             if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
                 # No call is there.
                 continue
@@ -270,7 +276,7 @@ class Charges:
             yield part(facts, -total(later), gains, step.fetched * WORDS)
             for given, before, each in zip(calls, later, there, strict=True):
                 known = (value.substitute(given) for value in (*declared, *then))
-                yield part((*facts, *known), before, each, (self.words * WORDS).substitute(given))
+                yield part((*facts, *known), before, each, (self.reached_words * WORDS).substitute(given))
 
     @memoised
     def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
@@ -289,7 +295,7 @@ def _composite(value: Poly) -> int:
     return sum(1 for atom in value.atoms() if atom.parts)
 
 
-def _only(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
+def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
     """The part with the factor of later phases and some forms."""
     return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
@@ -297,25 +303,25 @@ def _only(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
 def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
     """So many coefficients for which all parts are in their cones; None where none are found."""
     # What cannot be where some indices have one value need not be tried where they have others.
-    if _proposed(parts[-1], count) is None:
+    if _propose_coefficients(parts[-1], count) is None:
         return None
     every = [each for some in parts for each in some if any(each.gains) or each.rest]
-    found = _proposed(every, count)
+    found = _propose_coefficients(every, count)
     if found is None:
         return None
     for most in DENOMINATORS:
         numbers = tuple(fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist())
-        if all(_proved(part, numbers, weights) for part, weights in zip(every, found.weights, strict=True)):
+        if all(_is_in_cone(part, numbers, weights) for part, weights in zip(every, found.weights, strict=True)):
             return numbers
     return None
 
 
-def _proposed(parts: Sequence[ConeConstraint], count: int) -> Proposal | None:
+def _propose_coefficients(parts: Sequence[ConeConstraint], count: int) -> Proposal | None:
     if not parts:
         return Proposal(np.zeros(count), (), Fraction(0))
     return propose(parts, Goal(np.ones(count), np.array([])), [1] * count)
 
 
-def _proved(part: ConeConstraint, numbers: Sequence[fmpq], weights: Weights) -> bool:
+def _is_in_cone(part: ConeConstraint, numbers: Sequence[fmpq], weights: Weights) -> bool:
     margin = part.rest + total(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
     return part.cone.proves(margin, weights)

@@ -16,11 +16,11 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cache.footprint.union import footprint
+from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known
 from archline.analysis.metrics.data import bound_without
-from archline.ir.factored import Product, UnboundedError
+from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.layout import LINE, ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
@@ -29,16 +29,16 @@ MAX_UNIT = 40_000
 """Term products for one unit."""
 MAX_DEPTH = 16
 """Shapes of nests grow with the square of their depth: units of deeper ones are measured one by one."""
-Measure = Callable[[tuple[Reference, ...]], tuple[Product, Product]]
+Measure = Callable[[tuple[Reference, ...]], tuple[FactoredProduct, FactoredProduct]]
 """What a unit of references holds and fetches."""
-_Measured = dict[object, tuple[Product, Product]]
+_Measured = dict[object, tuple[FactoredProduct, FactoredProduct]]
 """What units of a program hold and fetch, by content: equal calls have equal units."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
 """Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
 together; there are so many classes."""
 
 
-def never(_: tuple[Reference, ...]) -> bool:
+def accepts_no_parts(_: tuple[Reference, ...]) -> bool:
     """Whether parts of references may be held: none."""
     return False
 
@@ -57,7 +57,7 @@ class Resident:
     measure: Measure = field(repr=False)
     scratch: bool = False
     splitting: Callable[[], Classes] = field(default=tuple, repr=False)
-    fit: Callable[[tuple[Reference, ...]], bool] = field(default=never, repr=False)
+    fit: Callable[[tuple[Reference, ...]], bool] = field(default=accepts_no_parts, repr=False)
     given_up: Chain = ()
 
     @cached_property
@@ -70,19 +70,19 @@ class Resident:
         space, misses = self._of_sizes(self.references)
         return space.value, misses.value
 
-    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         facts, content = references[0].facts, _by_content(self.measure)
         if content is None or any(len(each.chain) > MAX_DEPTH for each in references):
             return self._sized(references)
-        known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_shapes(references))
+        known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
         if key not in known:
             found = self._sized(references)
-            if _counters(references) & (found[0].value.names | found[1].value.names):
+            if _loop_counters(references) & (found[0].value.names | found[1].value.names):
                 return found
             known[key] = found
         return known[key]
 
-    def _sized(self, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+    def _sized(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         space, misses = self.measure(references)
         facts = references[0].facts
         return of_sizes(space, facts), of_sizes(misses, facts)
@@ -108,7 +108,7 @@ class Resident:
         return self.fetched * self.moves
 
     @cached_property
-    def smooth(self) -> tuple[Product, Product]:
+    def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
         """What it holds and fetches, or more, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False) for each in self.references)
         space, misses = self._of_sizes(twins)
@@ -130,7 +130,7 @@ def _by_content(measure: Measure) -> Hashable:
     return (measure.func, measure.args) if all(isinstance(each, int) for each in measure.args) else None
 
 
-def _shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
+def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
     """References but for the names of counters: each with the loops that it shares and its place in the text."""
     loops: dict[Loop, int] = {}
     first = min(references[0].order)
@@ -139,18 +139,18 @@ def _shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
         yield each.shape, shared, tuple(number - first for number in each.order)
 
 
-def _counters(references: tuple[Reference, ...]) -> frozenset[str]:
+def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
     return frozenset().union(*(each.counters for each in references))
 
 
-def known(unit: Resident) -> Resident | None:
+def with_known_bounds(unit: Resident) -> Resident | None:
     """The unit; None where it is not known what it holds or fetches."""
     try:
         with of_its_own():
             names = unit.space.names | unit.misses.names
     except UnboundedError:
         return None
-    return None if _counters(unit.references) & names else unit
+    return None if _loop_counters(unit.references) & names else unit
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def of_its_own() -> Iterator[None]:
         raise UnboundedError from None
 
 
-def of_sizes(amount: Product, facts: Facts) -> Product:
+def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
     """At least an amount, without entries of offsets: sums leave those where their ranges begin and end.
 
     Raises UnboundedError.
@@ -173,7 +173,7 @@ def of_sizes(amount: Product, facts: Facts) -> Product:
     found = bound_without(a.Offset | a.Gap, amount.value, facts, True)
     if found is None:
         raise UnboundedError
-    return Product((found,))
+    return FactoredProduct((found,))
 
 
 def classes_of(references: Sequence[Reference], depth: int) -> Classes:
@@ -181,21 +181,21 @@ def classes_of(references: Sequence[Reference], depth: int) -> Classes:
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
-        found = footprint(references, depth).spread()
+        found = group_footprint(references, depth).spread()
         if found is None:
             return ()
         rows, wide = (of_sizes(each.at_most(first.chain[:depth]), first.facts).value for each in found)
-        everything = box_lines(array, footprint(references, 0).hull, first.facts).factors
+        everything = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
         if len(everything) < len(array.extents):
             return ()
-        of_rows = of_sizes(Product((everything[along],)), first.facts)
-        others = of_sizes(Product((*everything[:along], *everything[along + 1 :])), first.facts)
+        of_rows = of_sizes(FactoredProduct((everything[along],)), first.facts)
+        others = of_sizes(FactoredProduct((*everything[:along], *everything[along + 1 :])), first.facts)
     except UnboundedError:
         return ()
     return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
 
 
-def shared(references: Sequence[Reference]) -> Chain:
+def common_loops(references: Sequence[Reference]) -> Chain:
     """The loops around all references."""
     chain = references[0].chain
     for other in references[1:]:
@@ -206,9 +206,9 @@ def shared(references: Sequence[Reference]) -> Chain:
     return chain
 
 
-def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """The lines of so many words more than one are held; each line of a window at a depth is fetched once in it."""
-    return Product((a.ceil_div(Poly.constant(words), LINE) + 1,)), footprint(references, depth).total
+    return FactoredProduct((a.ceil_div(Poly.constant(words), LINE) + 1,)), group_footprint(references, depth).total
 
 
 def share_a_row(references: Sequence[Reference]) -> bool:

@@ -12,42 +12,42 @@ from itertools import pairwise
 from operator import itemgetter
 
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import footprint
+from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import (
     Resident,
-    known,
+    common_loops,
     of_sizes,
     pass_once,
     share_a_row,
-    shared,
+    with_known_bounds,
 )
 from archline.analysis.cache.residency.single import last_line
-from archline.ir.factored import Product, UnboundedError
+from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def interleaved(references: Sequence[Reference]) -> Resident | None:
+def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     """Resident set of interleaved references to one row, no farther apart than one iteration moves: their own lines.
 
     The iteration before has touched at most one line that the next one needs, as all its elements lie on one side.
     """
-    if _direction(references) is None:
+    if _common_direction(references) is None:
         return None
-    return known(Resident(tuple(references), references[0].chain[-1], _in_turn))
+    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], _in_turn))
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
     """The same places kept as the one line of the last access."""
-    way = _direction(references)
-    changes = None if way is None else _changes(references, way)
+    way = _common_direction(references)
+    changes = None if way is None else _line_changes_per_row(references, way)
     if changes is None:
         return None
-    return known(Resident(tuple(references), references[0].chain[-1], partial(last_line, *changes)))
+    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], partial(last_line, *changes)))
 
 
-def _direction(references: Sequence[Reference]) -> int | None:
+def _common_direction(references: Sequence[Reference]) -> int | None:
     """Which way the innermost loop moves places of which none gets past those of the next iteration; else None."""
     if not share_a_row(references):
         return None
@@ -63,7 +63,7 @@ def _direction(references: Sequence[Reference]) -> int | None:
     return way if fits else None
 
 
-def _changes(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
+def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
     """How often at most the accesses pass the end of any one line, and other places follow each other in an iteration.
 
     The end of a line parts the places of one iteration at most: all before are on one side, all behind on the other.
@@ -81,17 +81,17 @@ def _changes(references: Sequence[Reference], way: int) -> tuple[int, int] | Non
     return passes, 1 + sum(x != y for x, y in pairwise(turns))
 
 
-def _in_turn(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _in_turn(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """The lines between the first place and the last, or those of each place."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
     each = sum((each.lines(depth).count.value for each in references), ZERO) * loop.facts.positive_part(loop.trips)
-    between = footprint(references, depth - 1).count.value
-    return Product((space,)), Product((loop.facts.minimum(between, each),)).over(chain[:-1])
+    between = group_footprint(references, depth - 1).count.value
+    return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, each),)).over(chain[:-1])
 
 
-def continued(references: Sequence[Reference]) -> Resident | None:
+def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
     """A row read by the innermost loop, and behind it the element that follows: the one line of the last access."""
     try:
         row, after = sorted(references, key=lambda each: -len(each.chain))
@@ -110,17 +110,17 @@ def continued(references: Sequence[Reference]) -> Resident | None:
         behind = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
         if not behind or end != still[0]:
             return None
-    return known(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
+    return with_known_bounds(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
 
 
-def pins(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
+def pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
     """The windows around all references to an array in which lines of it may be pinned: loops, lines, how many windows.
 
     With f of the lines, those that are fetched most, units fetch at most misses*(1 - f/lines) + f*windows.
     """
-    chain = shared(references)
+    chain = common_loops(references)
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
-            lines = of_sizes(footprint(references, depth).count.at_most(chain[:depth]), references[0].facts).value
-            windows = of_sizes(Product((ONE,)).over(chain[:depth]), references[0].facts).value
+            lines = of_sizes(group_footprint(references, depth).count.at_most(chain[:depth]), references[0].facts).value
+            windows = of_sizes(FactoredProduct((ONE,)).over(chain[:depth]), references[0].facts).value
             yield chain[depth - 1] if depth else None, lines, windows

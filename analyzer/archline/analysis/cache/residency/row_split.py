@@ -13,11 +13,11 @@ from archline.algebra.atoms import PositivePart
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.references import Cutter, LoopSide
+from archline.analysis.cache.footprint.references import IndexSetSplitter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.single import walked
+from archline.analysis.cache.residency.single import walk_depth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
@@ -25,14 +25,14 @@ from archline.records import memoised, record, replace
 
 CUT = "cut "
 """Where rows are split: the first row of the second side; no program has such a name."""
-FEW = 4
+MAX_TILED_REFERENCES = 4
 """Of so many references to an array rows are split in tiles, too."""
 MAX_SPLITTING = 20_000
 """Term products for what one unit fetches of a side."""
 
 
 @record
-class Side:
+class RowRange:
     """The rows of a dimension before `CUT`, or those from there on.
 
     With `relative` the iterations are counted that pick them, from where their loop begins each time. With `clipped`
@@ -45,24 +45,24 @@ class Side:
     clipped: bool = False
 
     @property
-    def other(self) -> Side:
+    def opposite(self) -> RowRange:
         """The other side."""
         return replace(self, before=not self.before)
 
 
 @dataclass(eq=False)
-class Splitter:
+class SidePartitioner:
     """The parts of references to one array on one side, which share loops where they did."""
 
-    side: Side
-    cutter: Cutter
+    side: RowRange
+    cutter: IndexSetSplitter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
         """What a unit holds and fetches of this side; None where no closed form is found."""
         parts = [self.part(each) for each in unit.references]
         known = tuple(each for each in parts if each is not None)
-        if len(known) < len(parts) or not _together(unit, known) or not unit.fit(known):
+        if len(known) < len(parts) or not _share_outer_loops(unit, known) or not unit.fit(known):
             return None
         counters = {loop.variable for each in known for loop in each.chain}
         try:
@@ -85,7 +85,7 @@ class Splitter:
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None
-        loop = _picking(reference, self.side.dimension)
+        loop = _row_selecting_loop(reference, self.side.dimension)
         if loop is None or loop.trips != loop.hi - loop.lo:
             return None
         slope, counter = slope_of(place[0], loop.variable), Poly.symbol(loop.variable)
@@ -100,19 +100,19 @@ class Splitter:
         return self._rules.setdefault((loop.variable, end), LoopSide(loop, end, below))
 
 
-def _picking(reference: Reference, dimension: int) -> Loop | None:
+def _row_selecting_loop(reference: Reference, dimension: int) -> Loop | None:
     """The innermost loop that picks the rows of a reference."""
     place = reference.place[dimension]
     picking = (each for each in reversed(reference.chain) if place is not None and each.variable in place[0].names)
     return next(picking, None)
 
 
-def _slanted(reference: Reference, dimension: int) -> bool:
+def _has_varying_rows(reference: Reference, dimension: int) -> bool:
     """Whether rows are not all alike: loops run through other ranges in some than in others.
 
     Of rows that are alike shares are kept, whichever those are, if the units that held them leave no lines free then.
     """
-    loop = _picking(reference, dimension)
+    loop = _row_selecting_loop(reference, dimension)
     if loop is None:
         return False
     depth = reference.chain.index(loop)
@@ -124,14 +124,14 @@ def _slanted(reference: Reference, dimension: int) -> bool:
 
 def _begins_elsewhere(reference: Reference, dimension: int, held: Loop | None) -> bool:
     """Whether a loop around one that holds lines decides where the loop that picks the rows begins, but not its end."""
-    loop = _picking(reference, dimension)
+    loop = _row_selecting_loop(reference, dimension)
     if loop is None or held is None:
         return False
     around = reference.chain[: reference.chain.index(held)]
     return any(each.variable in loop.lo.names - loop.hi.names for each in around)
 
 
-def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
+def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
     """Whether the loops around the windows of a unit are the same for all parts."""
     if len(parts) == 1 or unit.loop is None:
         return True
@@ -140,7 +140,7 @@ def _together(unit: Resident, parts: Sequence[Reference]) -> bool:
 
 
 @record(eq=False)
-class Half:
+class SideResidency:
     """What a unit holds while `loop` runs, and fetches, for the rows of one side; before, it held `instead`."""
 
     lines: Poly = field(repr=False)
@@ -157,7 +157,7 @@ class RowSplit:
     """
 
     references: tuple[Reference, ...]
-    halves: tuple[Half, ...]
+    halves: tuple[SideResidency, ...]
     fetched: Poly = field(repr=False)
     last: Poly
     step: Poly
@@ -171,41 +171,43 @@ class RowSplit:
 
 
 @dataclass(eq=False)
-class Splits:
+class RowSplitSearch:
     """The splits of one array's references; `own` are the units of each by itself."""
 
     own: Mapping[Reference, Sequence[Resident]]
 
-    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[Side]:
+    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowRange]:
         """The sides of which a unit may keep the rows that others hold."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
             # Lines are not those of rows, or rows are other lines in other iterations.
             return
-        if sum(each.array is array for each in self.own) > FEW and any(map(_is_cut_short, coarse.references)):
+        if sum(each.array is array for each in self.own) > MAX_TILED_REFERENCES and any(
+            map(_is_cut_short, coarse.references)
+        ):
             # What is fetched for some rows of tiles has long forms: of many references to an array they take too long.
             return
         held = any(not each.scratch for each in fine)
         for dimension in range(len(array.extents)):
-            if held or any(_slanted(each, dimension) for each in coarse.references):
+            if held or any(_has_varying_rows(each, dimension) for each in coarse.references):
                 relative = all(_begins_elsewhere(each, dimension, coarse.loop) for each in coarse.references)
-                yield from (Side(dimension, before, relative) for before in (True, False))
+                yield from (RowRange(dimension, before, relative) for before in (True, False))
         along = contiguous_dimension(array)
-        walks = [each.place[along] for each in coarse.references if walked(each) is not None]
+        walks = [each.place[along] for each in coarse.references if walk_depth(each) is not None]
         if held and walks:
             # The end that no loop moves is passed by most walks: lines on its side are worth most.
-            yield Side(along, not any(place and counters & place[0].names for place in walks), clipped=True)
+            yield RowRange(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
-    def split(self, coarse: Resident, fine: Sequence[Resident], side: Side) -> RowSplit | None:
+    def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
         """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""
         kept = self._measured(coarse, side)
         if kept is None:
             return None
         lines, misses = kept
-        halves, fetched = [Half(lines, ZERO, misses, coarse.loop)], ZERO
+        halves, fetched = [SideResidency(lines, ZERO, misses, coarse.loop)], ZERO
         for unit in fine:
-            rest = self._rest(unit, side.other)
+            rest = self._rest(unit, side.opposite)
             if rest is None:
                 return None
             halves += rest
@@ -214,30 +216,30 @@ class Splits:
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
-    def _rest(self, unit: Resident, side: Side) -> list[Half] | None:
+    def _rest(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
         """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""
         known = self._measured(unit, side)
         if known is not None:
             lines, misses = known
             # A scratch unit has no line of its own on either side.
             held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
-            return [Half(*held, misses, unit.loop)]
+            return [SideResidency(*held, misses, unit.loop)]
         halves, instead = [], unit.space
         for reference in unit.references if len(unit.references) > 1 else ():
             own = (each for each in self.own[reference] if each.loop is unit.loop and not each.scratch)
             part = next((found for each in own if (found := self._measured(each, side)) is not None), None)
             if part is None:
                 return None
-            halves.append(Half(part[0], instead, part[1], unit.loop))
+            halves.append(SideResidency(part[0], instead, part[1], unit.loop))
             instead = ZERO
         return halves or None
 
     @memoised
-    def _splitter(self, side: Side, rows: Poly) -> Splitter:
-        return Splitter(side, Cutter(CUT, Bounds((ZERO,), (rows,))))
+    def _splitter(self, side: RowRange, rows: Poly) -> SidePartitioner:
+        return SidePartitioner(side, IndexSetSplitter(CUT, Bounds((ZERO,), (rows,))))
 
     @memoised
-    def _measured(self, unit: Resident, side: Side) -> tuple[Poly, Poly] | None:
+    def _measured(self, unit: Resident, side: RowRange) -> tuple[Poly, Poly] | None:
         rows = unit.references[0].array.extents[side.dimension]
         return self._splitter(side, rows).measured(unit)
 

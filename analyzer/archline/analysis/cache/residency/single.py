@@ -17,65 +17,67 @@ from itertools import pairwise
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import footprint
+from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.analysis.cache.residency.base import (
     Resident,
+    accepts_no_parts,
     classes_of,
+    common_loops,
     in_one_row,
-    known,
-    never,
     of_its_own,
     pass_once,
     rows_of,
-    shared,
+    with_known_bounds,
 )
-from archline.ir.factored import Product, UnboundedError
-from archline.ir.ranges import rises
+from archline.ir.factored import FactoredProduct, UnboundedError
+from archline.ir.ranges import is_nondecreasing
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def passing(reference: Reference) -> Resident | None:
+def pointer_line(reference: Reference) -> Resident | None:
     """The line at which an integer of the data points that moves one way through a row."""
-    depth = walked(reference)
+    depth = walk_depth(reference)
     if depth is None:
         return None
-    return known(Resident((reference,), reference.chain[depth], partial(pass_once, depth, 0), fit=lambda _: True))
+    return with_known_bounds(
+        Resident((reference,), reference.chain[depth], partial(pass_once, depth, 0), fit=lambda _: True)
+    )
 
 
-def walking(references: Sequence[Reference]) -> Resident | None:
+def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
     """Places that move along a row together, and where they begin and end: the lines from the first to the last."""
-    moving = [each for each in references if walked(each) is not None]
-    array, depths = references[0].array, {walked(each) for each in moving}
-    if len(depths) != 1 or len({course(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
+    moving = [each for each in references if walk_depth(each) is not None]
+    array, depths = references[0].array, {walk_depth(each) for each in moving}
+    if len(depths) != 1 or len({walk_key(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
         return None
     (depth,) = depths
     if depth is None:
         return None
-    shifts = [_shift(each, moving, depth) for each in references]
+    shifts = [_walk_offset(each, moving, depth) for each in references]
     known_shifts = [each for each in shifts if each is not None]
     if len(known_shifts) < len(shifts):
         return None
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the loop to behind it, if something is accessed there.
     around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return known(Resident(tuple(references), around, partial(pass_once, depth, words), fit=lambda _: True))
+    return with_known_bounds(Resident(tuple(references), around, partial(pass_once, depth, words), fit=lambda _: True))
 
 
-def walked(reference: Reference) -> int | None:
+def walk_depth(reference: Reference) -> int | None:
     """The depth of the loop through which the places of a reference move one way, where it is around them."""
     walk, variables = reference.walk, [loop.variable for loop in reference.chain]
     return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
 
 
-def course(reference: Reference) -> object:
+def walk_key(reference: Reference) -> object:
     """What places that move along a row together have in common."""
     walk = reference.walk
     return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
 
 
-def _shift(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
+def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
     """How far a place is from others that move, as they begin or end or all the time; None where that is not known."""
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
@@ -96,79 +98,90 @@ def _shift(reference: Reference, moving: Sequence[Reference], depth: int) -> int
     return first.shift + int(apart.constant_term) if apart.is_constant and apart.constant_term.q == 1 else None
 
 
-def resumed(reference: Reference, own: Sequence[Resident], others: Sequence[Reference]) -> Iterator[Resident | None]:
+def reloaded_residencies(
+    reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
+) -> Iterator[Resident | None]:
     """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
     chain = reference.chain
-    inner = (each for each in others if len(each.chain) > len(chain) and shared((reference, each)) == chain)
+    inner = (each for each in others if len(each.chain) > len(chain) and common_loops((reference, each)) == chain)
     loops = tuple(dict.fromkeys(each.chain[len(chain)] for each in inner))
     scratch = next((unit for unit in own if unit.scratch), None)
     if not chain or not loops or scratch is None or all(is_known(each.trips) for each in loops):
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
-            yield known(replace(unit, measure=partial(_measured, unit, scratch, loops), given_up=loops, fit=never))
+            yield with_known_bounds(
+                replace(
+                    unit,
+                    measure=partial(_footprint_with_reload, unit, scratch, loops),
+                    given_up=loops,
+                    fit=accepts_no_parts,
+                )
+            )
 
 
-def _measured(
+def _footprint_with_reload(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
-) -> tuple[Product, Product]:
+) -> tuple[FactoredProduct, FactoredProduct]:
     """A line more for each iteration of the loops inside, of which one would do; no more than one for each access."""
     (space, misses), (_, most) = unit.measure(references), scratch.measure(references)
     (reference,) = references
-    again = sum((Product((each.trips,)).over(reference.chain).value for each in loops), ZERO)
-    return space, Product((reference.facts.minimum(misses.value + again, most.value),))
+    again = sum((FactoredProduct((each.trips,)).over(reference.chain).value for each in loops), ZERO)
+    return space, FactoredProduct((reference.facts.minimum(misses.value + again, most.value),))
 
 
-def alone(reference: Reference) -> Iterator[Resident]:
+def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
     """The ways to keep one reference: through any loop around it, throughout, or not at all."""
-    passed = one_line(reference), passing(reference)
-    scratch = known(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
+    passed = one_line(reference), pointer_line(reference)
+    scratch = with_known_bounds(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
     yield from filter(None, (*in_windows((reference,)), *passed, scratch))
 
 
 def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
     """The ways to keep the lines of windows, those of several references as one, through the loops that they share."""
-    array, chain = references[0].array, shared(references)
+    array, chain = references[0].array, common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
-            for start in _starts(references, depth):
+            for start in _retention_depths(references, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                held, fit = partial(_held, depth, start), partial(_slide, depth, start)
+                held, fit = partial(_retained_footprint, depth, start), partial(_is_sliding, depth, start)
                 splitting = partial(classes_of, references, depth)
-                yield known(Resident(references, loop, held, splitting=splitting, fit=fit))
+                yield with_known_bounds(Resident(references, loop, held, splitting=splitting, fit=fit))
 
 
-def _starts(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
+def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
     """Windows at a depth are kept from one to the next in the loops from these depths on; `depth`: in none."""
     with of_its_own():
-        slides = footprint(references, depth).slides
+        slides = group_footprint(references, depth).is_sliding_window
     if not slides:
         yield depth
         return
     start = depth - 1
     yield start
-    while start and len(references) == 1 and _stacked(references[0], start):
+    while start and len(references) == 1 and _windows_tile_row(references[0], start):
         start -= 1
         yield start
 
 
-def _held(depth: int, start: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _retained_footprint(
+    depth: int, start: int, references: tuple[Reference, ...]
+) -> tuple[FactoredProduct, FactoredProduct]:
     """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
-    space = footprint(references, depth).largest
+    space = group_footprint(references, depth).largest
     if start < depth - 1:
         # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
-        space = Product((references[0].facts.positive_part(space.value),))
-    return space, footprint(references, start).total
+        space = FactoredProduct((references[0].facts.positive_part(space.value),))
+    return space, group_footprint(references, start).total
 
 
-def _slide(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
+def _is_sliding(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
     """Whether windows at a depth may be kept from one to the next in the loops from `start` on."""
-    return (start == depth and len(references) > 1) or start in _starts(references, depth)
+    return (start == depth and len(references) > 1) or start in _retention_depths(references, depth)
 
 
-def _stacked(reference: Reference, depth: int) -> bool:
+def _windows_tile_row(reference: Reference, depth: int) -> bool:
     """Whether the windows at a depth are parts of one row, each behind the one before it."""
     array, loop = reference.array, reference.chain[depth - 1]
     if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
@@ -193,25 +206,25 @@ def _stacked(reference: Reference, depth: int) -> bool:
 
 def _no_less(apart: Poly, facts: Facts) -> bool:
     """Whether it is at least 0; entries of offsets do not become less."""
-    return rises(apart, facts) or facts.nonnegative(a.as_gaps(apart))
+    return is_nondecreasing(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
-def _each_access(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _each_access(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """A line for each access but those that find the line of the access right before them."""
     (reference,) = references
-    chain, (anew, steps) = reference.chain, _bursts(reference)
+    chain, (anew, steps) = reference.chain, _access_gaps(reference)
     if not steps:
-        return Product((ONE,)), Product((Poly.constant(anew),)).over(chain)
+        return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(anew),)).over(chain)
     loop, facts = chain[-1], chain[-1].facts
     trips = facts.positive_part(loop.trips)
     ends = reference.lines(len(chain) - 1).count.value
     if facts.positive(ends):
         ends = ends - 1
     passing = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
-    return Product((ONE,)), Product((trips.scaled(anew) + passing,)).over(chain[:-1])
+    return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(anew) + passing,)).over(chain[:-1])
 
 
-def _bursts(reference: Reference) -> tuple[int, tuple[int, ...]]:
+def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
     """How many accesses of an iteration count, and how far the others are from the one right before each.
 
     Through the innermost loop places in a row move by one, so that an end of a line lies between two that are so far
@@ -243,29 +256,29 @@ def one_line(reference: Reference) -> Resident | None:
         return None
     place = reference.place[along]
     assert place is not None
-    rows = reference.lines(len(chain) - 1).apart
+    rows = reference.lines(len(chain) - 1).row_loops
     if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
         return None
-    passes = crossings([place[along] for place in reference.in_order])
-    return known(Resident((reference,), chain[-1], partial(last_line, passes, 0)))
+    passes = line_crossings([place[along] for place in reference.in_order])
+    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line, passes, 0)))
 
 
-def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """The line of the last access: one is fetched first, and one each time that the end of a line is passed.
 
     With `others` no more than so many in each iteration.
     """
     *outer, loop = references[0].chain
-    count, facts = footprint(references, len(outer)).count.value, loop.facts
+    count, facts = group_footprint(references, len(outer)).count.value, loop.facts
     fetched = count.scaled(passes)
     if facts.positive(count) or facts.positive(loop.trips):
         fetched = fetched - (passes - 1)
     if others:
         fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(others))
-    return Product((ONE,)), Product((fetched,)).over(tuple(outer))
+    return FactoredProduct((ONE,)), FactoredProduct((fetched,)).over(tuple(outer))
 
 
-def crossings(offsets: Sequence[int]) -> int:
+def line_crossings(offsets: Sequence[int]) -> int:
     """How often accesses at v + each offset, for v one after the other, pass the end of any one line, 1 at least."""
     first, last = min(offsets), max(offsets)
     sides = [v + offset > 0 for v in range(-last, 2 - first) for offset in offsets]

@@ -13,12 +13,12 @@ from functools import partial
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.union import footprint
+from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Classes, Resident, in_one_row, known, share_a_row
-from archline.ir.factored import Product, UnboundedError, total_in
-from archline.ir.layout import LINE, run
+from archline.analysis.cache.residency.base import Classes, Resident, in_one_row, share_a_row, with_known_bounds
+from archline.ir.factored import FactoredProduct, UnboundedError, total_in
+from archline.ir.layout import LINE, interval_lines
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
@@ -27,7 +27,7 @@ Offsets = tuple[int, ...]
 
 
 @record
-class Sweep:
+class RowSweep:
     """References whose rows the loops from `depth` on move, the innermost along them, each by one at a time.
 
     `ahead` and `behind` are where the foremost and the last reference are; `rows` the extents of the rows' dimensions
@@ -41,7 +41,7 @@ class Sweep:
     rows: tuple[Poly, ...]
 
 
-def sweeping(references: Sequence[Reference]) -> Iterator[Resident | None]:
+def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """The ways to keep neighbours in several rows through a loop that moves rows."""
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
@@ -51,29 +51,29 @@ def sweeping(references: Sequence[Reference]) -> Iterator[Resident | None]:
     for depth in range(len(chain) - 1):
         sweep = _sweep(tuple(references), depth)
         if sweep is not None:
-            measure, splitting = partial(_held, depth, sweep=sweep), partial(_classes, sweep)
-            yield known(Resident(sweep.references, chain[depth], measure, splitting=splitting))
+            measure, splitting = partial(_live_rows, depth, sweep=sweep), partial(_classes, sweep)
+            yield with_known_bounds(Resident(sweep.references, chain[depth], measure, splitting=splitting))
 
 
-def beside(references: Sequence[Reference]) -> Resident | None:
+def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
     """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
     if not share_a_row(references):
         return None
     chain = references[0].chain
-    moving = _moving(references, chain[-1])
+    moving = _moved_references(references, chain[-1])
     if len(moving) != 1:
         return None
-    if not moving[0].lines(len(chain)).slides:
+    if not moving[0].lines(len(chain)).is_sliding_window:
         # It comes back to lines that it has left.
         return None
-    return known(Resident(tuple(references), chain[-1], _passed_by))
+    return with_known_bounds(Resident(tuple(references), chain[-1], _passed_by))
 
 
-def _passed_by(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """The lines that each place takes, and all lines of the row, and of what stays beyond it, once every time."""
     depth = len(references[0].chain)
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
-    return Product((space,)), footprint(references, depth - 1).total
+    return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
 def up_to(references: Sequence[Reference]) -> Resident | None:
@@ -82,7 +82,7 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
     if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
         return None
     inner, along = chain[-1], contiguous_dimension(array)
-    moving = _moving(references, inner)
+    moving = _moved_references(references, inner)
     still = [each for each in references if each not in moving]
     if len(moving) != 1 or not still or any(each.chain not in (chain, chain[:-1]) for each in references):
         return None
@@ -94,24 +94,24 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
     passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
     if not passed or end != (behind, behind) or any(each.place != entry.place for each in still):
         return None
-    if not _stays((row, *still)):
+    if not _entry_line_stays((row, *still)):
         return None
-    return known(Resident((row, *still), chain[-2], _passed_up_to, fit=_stays))
+    return with_known_bounds(Resident((row, *still), chain[-2], _passed_up_to, fit=_entry_line_stays))
 
 
-def _moving(references: Sequence[Reference], loop: Loop) -> list[Reference]:
+def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
     """Those that a loop moves along the row."""
     along = contiguous_dimension(references[0].array)
     return [each for each in references if any(loop.variable in end.names for end in each.place[along] or ())]
 
 
-def _stays(references: tuple[Reference, ...]) -> bool:
+def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
     """Whether the entry's line is in an unbroken run of the iterations around the row."""
     row, entry = references[:2]
-    return entry.lines(len(row.chain) - 1).slides
+    return entry.lines(len(row.chain) - 1).is_sliding_window
 
 
-def _passed_up_to(references: tuple[Reference, ...]) -> tuple[Product, Product]:
+def _passed_up_to(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """A line of the row and that of the entry; each line before the entry's every time, and those of all entries."""
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
@@ -121,24 +121,26 @@ def _passed_up_to(references: tuple[Reference, ...]) -> tuple[Product, Product]:
     first = place[0].substitute({inner.variable: inner.lo})
     words = end[0] - first
     lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
-    before = Product((lines,))
+    before = FactoredProduct((lines,))
     passed = total_in(before, lambda: before, row.chain[:-1]).value
-    return Product((Poly.constant(2),)), Product((passed + entry.lines(len(row.chain) - 2).total.value,))
+    return FactoredProduct((Poly.constant(2),)), FactoredProduct(
+        (passed + entry.lines(len(row.chain) - 2).total.value,)
+    )
 
 
-def _sweep(references: tuple[Reference, ...], depth: int) -> Sweep | None:
+def _sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
     loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
     inside = {loop.variable for loop in loops}
     if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):
         return None
-    moved = [_moved(references[0], loop) for loop in loops]
+    moved = [_moved_dimension(references[0], loop) for loop in loops]
     if None in moved or len(set(moved)) < len(moved) or moved[-1] != along:
         return None
     ends: list[list[tuple[int, int]]] = [[] for _ in references]
     for loop, dimension in zip(loops, moved, strict=True):
         assert dimension is not None
         for found, reference in zip(ends, references, strict=True):
-            between = _ahead(reference, references[0], loop, dimension)
+            between = _iterations_ahead(reference, references[0], loop, dimension)
             if between is None or (dimension != along and between[0] != between[1]):
                 return None
             found.append(between)
@@ -152,10 +154,10 @@ def _sweep(references: tuple[Reference, ...], depth: int) -> Sweep | None:
     for place, loop in enumerate(loops[:-1]):
         spread = max(found[place][1] for found in ends) - min(found[place][0] for found in ends)
         rows.append(loop.facts.positive_part(loop.hi - loop.lo) + spread)
-    return Sweep(references, depth, ahead, behind, tuple(rows))
+    return RowSweep(references, depth, ahead, behind, tuple(rows))
 
 
-def _moved(reference: Reference, loop: Loop) -> int | None:
+def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
     """The one dimension that a loop moves; None where it moves none, or several."""
     moved = [
         dimension
@@ -165,10 +167,10 @@ def _moved(reference: Reference, loop: Loop) -> int | None:
     return moved[0] if len(moved) == 1 else None
 
 
-def _ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
+def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
     """How many iterations the places in a dimension are ahead of the first reference's, at least and at most."""
     own, other = reference.place[dimension], first.place[dimension]
-    if own is None or other is None or _moved(reference, loop) != dimension:
+    if own is None or other is None or _moved_dimension(reference, loop) != dimension:
         return None
     slopes = {slope_of(end, loop.variable) for end in (*own, *other)}
     slope = slopes.pop() if len(slopes) == 1 else None
@@ -180,24 +182,28 @@ def _ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -
     return low, high
 
 
-def _held(depth: int, references: tuple[Reference, ...], sweep: Sweep) -> tuple[Product, Product]:
+def _live_rows(
+    depth: int, references: tuple[Reference, ...], sweep: RowSweep
+) -> tuple[FactoredProduct, FactoredProduct]:
     """The rows between the foremost and the last place, and the lines around them; each line is fetched once."""
     outer = references[0].chain[:depth]
-    space = Product((_between(sweep) * _row(references) + _around(sweep),))
-    return space.at_most(outer), footprint(references, depth).total
+    space = FactoredProduct((_live_row_count(sweep) * _row(references) + _lines_in_one_row(sweep),))
+    return space.at_most(outer), group_footprint(references, depth).total
 
 
-def _classes(sweep: Sweep) -> Classes:
+def _classes(sweep: RowSweep) -> Classes:
     """The lines by where in a row they are."""
     outer = sweep.references[0].chain[: sweep.depth]
     try:
-        between, row = (Product((each,)).at_most(outer).value for each in (_between(sweep), _row(sweep.references)))
+        between, row = (
+            FactoredProduct((each,)).at_most(outer).value for each in (_live_row_count(sweep), _row(sweep.references))
+        )
     except UnboundedError:
         return ()
-    return ((between, _around(sweep), row),)
+    return ((between, _lines_in_one_row(sweep), row),)
 
 
-def _between(sweep: Sweep) -> Poly:
+def _live_row_count(sweep: RowSweep) -> Poly:
     """How many rows the foremost place is ahead of the last one."""
     between = ZERO
     for place, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
@@ -211,10 +217,10 @@ def _between(sweep: Sweep) -> Poly:
 def _row(references: tuple[Reference, ...]) -> Poly:
     """The lines of a row, as far as references reach."""
     first = references[0]
-    box = footprint(references, len(first.chain) - 1).hull
-    return run(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
+    box = group_footprint(references, len(first.chain) - 1).hull
+    return interval_lines(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
 
 
-def _around(sweep: Sweep) -> Poly:
+def _lines_in_one_row(sweep: RowSweep) -> Poly:
     """The lines from the last place to the foremost, were they in one row, and one more: part of a line in each."""
     return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

@@ -29,12 +29,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.summaries.regions import Box, Claims, Half, MustTouchRegion, Part, Parts
+from archline.analysis.cache.summaries.regions import Box, Claims, Half, MustTouchRegion, Part, RegionCollector
 from archline.analysis.cost import TouchedRegion
-from archline.ir.layout import LINE, whole
-from archline.ir.recursive import AsFarAsKnown, TooManyWaysError, calls, ways
-from archline.ir.recursive import body as body_of
-from archline.ir.tree import Array, Node, UntracedError, accesses, changing, contiguous_dimension
+from archline.ir.layout import LINE, array_lines
+from archline.ir.recursive import MustLowering, TooManyPathsError, enumerate_paths, recursive_calls
+from archline.ir.recursive import lower_recursive_body as body_of
+from archline.ir.tree import Array, Node, UntracedError, contiguous_dimension, iter_accesses, writes_only
 from archline.language import syntax as s
 from archline.language.call_graph import callees_first
 from archline.language.model import Module
@@ -58,7 +58,7 @@ def of_whole(array: Array) -> list[MustTouchRegion]:
 
 def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
     """Claims of boxes that a leaf touches, also as they are by other indices where `known`, at least 0, says so."""
-    largest = _largest(dict.fromkeys(boxes), facts.nonnegative)
+    largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
     equal = list(_equal(known))
     found: dict[Box, None] = {}
     for box in largest[:MAX_BOXES]:
@@ -69,16 +69,16 @@ def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], 
     return [MustTouchRegion((0,) * len(own), own=own) for own in found]
 
 
-def _largest(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
+def _maximal_boxes(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
     """Those that lie in no other one."""
     found: list[Box] = []
     for box in boxes:
-        if not any(_within(box, other, nonnegative) for other in found):
-            found = [*(other for other in found if not _within(other, box, nonnegative)), box]
+        if not any(_is_contained(box, other, nonnegative) for other in found):
+            found = [*(other for other in found if not _is_contained(other, box, nonnegative)), box]
     return found
 
 
-def _within(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> bool:
+def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> bool:
     pairs = zip(one, other, strict=True)
     return all(nonnegative(lo - low) and nonnegative(high - hi) for (lo, hi), (low, high) in pairs)
 
@@ -108,13 +108,13 @@ def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, fact
         return False
     for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):
         single = hi - lo == high - low == Poly.constant(1)
-        apart = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (single and _differ(lo, low))
+        apart = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (single and _never_equal(lo, low))
         if apart and dimension != contiguous_dimension(array):
             return True
     return False
 
 
-def _differ(one: Poly, other: Poly) -> bool:
+def _never_equal(one: Poly, other: Poly) -> bool:
     """Whether two integers are never equal, as their difference has a remainder: t%2 and (t + 1)%2."""
     difference = one - other
     rest = difference - difference.constant_term
@@ -126,7 +126,7 @@ def _differ(one: Poly, other: Poly) -> bool:
 
 MAX_TRIES = 200
 """How often a box is looked at while it is cut where parts of it end."""
-_OTHER: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
+_TRANSPOSED_HALF: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
 """What a half is where rows and columns change places."""
 
 
@@ -138,7 +138,7 @@ class SizeBounds(Protocol):
 
 
 @dataclass(eq=False)
-class Covering:
+class BoxCover:
     """Whether parts make up a box or half of it, which is cut at the end of a part that begins where it does."""
 
     way: SizeBounds
@@ -161,7 +161,7 @@ class Covering:
         """Whether they make up a half of a box that is as wide as high."""
         if half == "upper":
             # Rows and columns change places.
-            return self._lower(box[::-1], [Part(each.box[::-1], _OTHER[each.half]) for each in parts])
+            return self._lower(box[::-1], [Part(each.box[::-1], _TRANSPOSED_HALF[each.half]) for each in parts])
         return self._lower(box, parts)
 
     def _lower(self, box: Box, parts: Sequence[Part]) -> bool:
@@ -214,7 +214,7 @@ MAX_TERM_PRODUCTS = 400_000
 
 
 @record(eq=False)
-class Filled:
+class MustAccess:
     """What is touched in full by each call of an algorithm and of those that it calls, as far as they are followed."""
 
     bodies: Mapping[s.Algorithm, FollowedBody]
@@ -261,7 +261,7 @@ class Filled:
         return tuple(found)
 
 
-def filled(module: Module, algorithm: s.Algorithm, written: bool = False) -> Filled:
+def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
     """What calls touch in full, or write to in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
@@ -271,15 +271,15 @@ def filled(module: Module, algorithm: s.Algorithm, written: bool = False) -> Fil
         bodies |= found
         try:
             with budget(MAX_TERM_PRODUCTS, own=True):
-                claims |= _claims(found, claims)
+                claims |= _greatest_fixpoint(found, claims)
         except (TooComplexError, RecursionError):
             claims |= {each: {} for each in found}
-        made |= {each: _made(body, claims) for each, body in found.items()}
-    return Filled(bodies, claims, made)
+        made |= {each: _local_array_claims(body, claims) for each, body in found.items()}
+    return MustAccess(bodies, claims, made)
 
 
 # What is claimed
-def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
+def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
     left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
     found = {
@@ -293,7 +293,7 @@ def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims
             for array in body.given:
                 claimed, more = found[algorithm][array.name], left[algorithm][array.name]
                 for claim in list(claimed):
-                    if body.fulfils(array, claim, all_):
+                    if body.implies(array, claim, all_):
                         continue
                     changed = True
                     touched = body.may_touch(array, all_)
@@ -303,13 +303,13 @@ def _claims(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims
     return found
 
 
-def _made(body: FollowedBody, claims: Claims) -> Claimed:
+def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
     """What is touched of local arrays that lie on each other, the most of such."""
     found: dict[Array, MustTouchRegion] = {}
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
-            for array in body.made:
-                claim = _fulfilled(body, array, claims)
+            for array in body.local_arrays:
+                claim = _first_valid_claim(body, array, claims)
                 if claim is not None:
                     found[array] = claim
     except (TooComplexError, RecursionError):
@@ -318,10 +318,10 @@ def _made(body: FollowedBody, claims: Claims) -> Claimed:
     return tuple((array, found[array]) for array in max(stacks, key=len, default=[]))
 
 
-def _fulfilled(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
+def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
     """The first claim of a local array that is true, and says something."""
     tried = of_whole(array) if body.may_touch(array, claims) else []
-    return next((each for each in tried if body.is_about(array, each) and body.fulfils(array, each, claims)), None)
+    return next((each for each in tried if body.is_about(array, each) and body.implies(array, each, claims)), None)
 
 
 # The lines of what is claimed
@@ -329,8 +329,8 @@ def _lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> P
     if claim.half:
         return _beside_diagonal(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
-        return _inside(array, claim, facts)
-    return _from(claim.least, array, facts) * (_elements(array) or whole(array))
+        return _inner_region_lines(array, claim, facts)
+    return _extents_indicator(claim.least, array, facts) * (_elements(array) or array_lines(array))
 
 
 def _elements(array: Array) -> Poly | None:
@@ -341,7 +341,7 @@ def _elements(array: Array) -> Poly | None:
     return a.ceil_div(rows * columns, LINE)
 
 
-def _from(least: Sequence[int], array: Array, facts: Facts) -> Poly:
+def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
     """1 where all extents are so large, and 0 elsewhere but where an array without elements has no lines anyway."""
     found = ONE
     for extent in dict.fromkeys(extent for extent, each in zip(array.extents, least, strict=True) if each > 1):
@@ -364,15 +364,15 @@ def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: 
     return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
 
 
-def _inside(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
+def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """The lines of what lies so far from the ends, at least: w words of a row are ceil(w/L) lines or more."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
-    return _elements(part) or whole(part)
+    return _elements(part) or array_lines(part)
 
 
 # Bodies
 @record(eq=False)
-class Way:
+class PathFacts:
     """What holds on a way through a body: facts of the body, and what is at least 0 there."""
 
     facts: Facts
@@ -407,17 +407,17 @@ class FollowedBody:
     facts: Facts
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
 
-    def fulfils(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
+    def implies(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
         """Whether what is claimed of an array is true if calls do what is claimed of them."""
         large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
         box = claim.of(array)
         for known, nodes in self.ways:
-            way = self.way(known, large)
+            way = self.path_facts(known, large)
             if way.impossible:
                 continue
-            found = Parts(array, claims).of(nodes, way.refined)
+            found = RegionCollector(array, claims).of(nodes, way.refined)
             parts = dict.fromkeys(each.part for each in found if all(map(way.nonnegative, each.needs)))
-            covering = Covering(way)
+            covering = BoxCover(way)
             done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
             if not done:
                 return False
@@ -427,11 +427,11 @@ class FollowedBody:
         """What is tried to claim of an array where indices say what calls work on: what leaves touch."""
         found: dict[MustTouchRegion, None] = {}
         for known, nodes in self.ways:
-            targets = {call.target for call in calls(nodes)}
+            targets = {call.target for call in recursive_calls(nodes)}
             given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
             if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
-                way = self.way(known)
-                parts = Parts(array, claims).of(nodes, way.refined)
+                way = self.path_facts(known)
+                parts = RegionCollector(array, claims).of(nodes, way.refined)
                 certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
                 boxes = (each.part.box for each in certain if not each.part.half)
                 names = (*self.sizes, *self.indices)
@@ -446,28 +446,30 @@ class FollowedBody:
     def may_touch(self, array: Array, claims: Claims) -> bool:
         """Whether on each way something is done with an array of which something is claimed."""
         large = tuple(extent - 2 for extent in array.extents)
-        return all(self.way(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways)
+        return all(
+            self.path_facts(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways
+        )
 
     @cached_property
-    def made(self) -> tuple[Array, ...]:
+    def local_arrays(self) -> tuple[Array, ...]:
         """The local arrays that are made once in a call."""
         found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
         return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
 
     @memoised
-    def way(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> Way:
+    def path_facts(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> PathFacts:
         """What holds on one of the ways, where some extents are large."""
-        return Way(self.facts, (*large, *known))
+        return PathFacts(self.facts, (*large, *known))
 
 
 def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
     """None where it cannot be followed at all."""
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
-            body = body_of(module, algorithm, AsFarAsKnown())
-        nodes = tuple(changing(body.nodes)) if written else body.nodes
-        found = tuple((known or (), each) for known, each in ways(nodes))
-    except (UntracedError, TooManyWaysError, TooComplexError, RecursionError):
+            body = body_of(module, algorithm, MustLowering())
+        nodes = tuple(writes_only(body.nodes)) if written else body.nodes
+        found = tuple((known or (), each) for known, each in enumerate_paths(nodes))
+    except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return None
     signature = module.signatures[algorithm]
     return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, found)
@@ -475,14 +477,14 @@ def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody
 
 def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
     """Those that nodes access, or pass on to calls."""
-    yield from (access.array for access, _ in accesses(tuple(nodes)))
-    yield from (view.array for call in calls(nodes) for view in call.views.values())
+    yield from (access.array for access, _ in iter_accesses(tuple(nodes)))
+    yield from (view.array for call in recursive_calls(nodes) for view in call.views.values())
 
 
 def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
     """Whether nodes access an array, or pass it on to a call that does."""
-    return any(access.array is array for access, _ in accesses(tuple(nodes))) or any(
+    return any(access.array is array for access, _ in iter_accesses(tuple(nodes))) or any(
         view.array is array and bool(claims.get(call.target, {}).get(name))
-        for call in calls(nodes)
+        for call in recursive_calls(nodes)
         for name, view in call.views.items()
     )

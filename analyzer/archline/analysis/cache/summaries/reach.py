@@ -22,14 +22,14 @@ from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import ConeConstraint, constraints, proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
-from archline.ir.declarations import Declaration, declaration, declared
+from archline.ir.declarations import Declaration, declared_scope, index_declaration
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import ClosedInterval
-from archline.ir.recursive import Body, TooManyWaysError, calls, recurses, ways
-from archline.ir.tree import Access, Array, Chain, Loop, Recursion, accesses, contiguous_dimension
+from archline.ir.recursive import RecursiveBody, TooManyPathsError, enumerate_paths, recurses, recursive_calls
+from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguous_dimension, iter_accesses
 from archline.records import record
 
-TRIES, ENOUGH = 400, 60
+TRIES, MIN_ALLOWED_SAMPLES = 400, 60
 """How many indices are drawn, and how many of them that the declaration allows are enough."""
 ORIGINS = (0, 5, 40)
 MAX_CALLS = 20_000
@@ -40,12 +40,12 @@ End = tuple[Array, int, int]
 """An array, one of its dimensions, and the end of it: 1 for how far up an access is, -1 for how far down."""
 
 
-def reach_of(body: Body) -> Reach | None:
+def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
     """How far calls get; None where no indices say so, or arrays are not given whole."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:
-        return Reach(body, tuple(_cases(body)))
+        return ReachedBoxes(body, tuple(_access_paths(body)))
     except NotReachedError:
         return None
 
@@ -77,21 +77,21 @@ class AccessPath:
 
 
 @dataclass(eq=False)
-class Reach:
+class ReachedBoxes:
     """How far calls of one recursive algorithm get."""
 
-    body: Body
+    body: RecursiveBody
     cases: tuple[AccessPath, ...]
 
     @cached_property
     def declaration(self) -> Declaration:
         """What is said of the indices."""
-        return declaration(self.body.algorithm, declared(self.body.scope.module, self.body.algorithm))
+        return index_declaration(self.body.algorithm, declared_scope(self.body.scope.module, self.body.algorithm))
 
     @cached_property
-    def samples(self) -> Samples:
+    def samples(self) -> IndexSamples:
         """Indices that the declaration allows."""
-        return Samples(self.body, self.declaration, self.cases)
+        return IndexSamples(self.body, self.declaration, self.cases)
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
@@ -168,14 +168,14 @@ class Reach:
         return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
 
 
-def _names_index(value: Poly, body: Body) -> bool:
+def _names_index(value: Poly, body: RecursiveBody) -> bool:
     return not value.names.isdisjoint(body.scope.module.signatures[body.algorithm].indices)
 
 
-class Samples:
+class IndexSamples:
     """Indices at which the declaration holds, with the cases that apply and the indices of their calls."""
 
-    def __init__(self, body: Body, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
+    def __init__(self, body: RecursiveBody, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
         self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
 
@@ -190,7 +190,7 @@ class Samples:
             for _ in range(TRIES)
         )
         allowed = (sizes for sizes in tried if all(holds(fact, sizes) is not False for fact in body.algorithm.where))
-        return tuple(islice(allowed, ENOUGH))
+        return tuple(islice(allowed, MIN_ALLOWED_SAMPLES))
 
     def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
         """The case that applies, and its calls. Raises EvaluationError."""
@@ -215,23 +215,23 @@ class Samples:
 
 
 # Cases
-def _cases(body: Body) -> Iterator[AccessPath]:
-    if not all(each.target is body.algorithm for each in calls(body.nodes)):
+def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
+    if not all(each.target is body.algorithm for each in recursive_calls(body.nodes)):
         raise NotReachedError
     try:
-        every = ways(body.nodes)
-    except TooManyWaysError:
+        every = enumerate_paths(body.nodes)
+    except TooManyPathsError:
         raise NotReachedError from None
     for known, nodes in every:
         if known is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
             raise NotReachedError
-        made = [node for node in nodes if isinstance(node, Recursion)]
+        made = [node for node in nodes if isinstance(node, RecursiveCall)]
         if not all(_given_whole(call, array) for call in made for array in body.given):
             raise NotReachedError
-        yield AccessPath(known, tuple(accesses(nodes)), tuple(call.sizes for call in made))
+        yield AccessPath(known, tuple(iter_accesses(nodes)), tuple(call.sizes for call in made))
 
 
-def _given_whole(call: Recursion, array: Array) -> bool:
+def _given_whole(call: RecursiveCall, array: Array) -> bool:
     """Whether a call has an array as its caller does."""
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
@@ -239,7 +239,7 @@ def _given_whole(call: Recursion, array: Array) -> bool:
 
 
 # Lines
-def lines(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
+def lines_of_box(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
     """The lines of those entries of a box that are in an array of given extents."""
     along, total = contiguous_dimension(array), 1
     for dimension, ((low, high), extent) in enumerate(zip(box, extents, strict=True)):

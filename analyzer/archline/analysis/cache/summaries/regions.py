@@ -9,9 +9,15 @@ from typing import Literal
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.cache.footprint.project import clipped
-from archline.analysis.cache.footprint.windows import HalfOpenInterval, WindowLoop, at_least_zero, union, within
-from archline.ir.tree import Access, Array, Loop, Node, Recursion, View
+from archline.analysis.cache.footprint.project import clip_loop
+from archline.analysis.cache.footprint.windows import (
+    HalfOpenInterval,
+    WindowLoop,
+    at_least_zero,
+    union,
+    with_loop_bounds,
+)
+from archline.ir.tree import Access, Array, Loop, Node, RecursiveCall, View
 from archline.language import syntax as s
 from archline.records import record
 
@@ -65,7 +71,7 @@ class Part:
 
 
 @record
-class Touched:
+class ConditionalRegion:
     """A part of an array that is touched where all of `needs` are at least 0."""
 
     part: Part
@@ -75,52 +81,52 @@ class Touched:
         """The dimensions in which it depends on a symbol."""
         return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
-    def at(self, name: str, value: Poly) -> Touched:
+    def at(self, name: str, value: Poly) -> ConditionalRegion:
         """Where a symbol has a value."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
-        return Touched(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
+        return ConditionalRegion(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
 
 
 @record(eq=False)
-class Parts:
+class RegionCollector:
     """The parts of an array that calls and accesses touch in full."""
 
     array: Array
     claims: Claims
 
-    def of(self, nodes: Sequence[Node], facts: Facts) -> list[Touched]:
+    def of(self, nodes: Sequence[Node], facts: Facts) -> list[ConditionalRegion]:
         """Those of nodes that are all reached."""
-        found: dict[Touched, None] = {}
+        found: dict[ConditionalRegion, None] = {}
         for node in nodes:
             match node:
                 case Access(array=array, place=place, wherever=()) if array is self.array:
-                    found |= dict.fromkeys(map(Touched, _element(place)))
-                case Recursion():
-                    found |= dict.fromkeys(map(Touched, self._given(node, facts)))
+                    found |= dict.fromkeys(map(ConditionalRegion, _element_region(place)))
+                case RecursiveCall():
+                    found |= dict.fromkeys(map(ConditionalRegion, self._given(node, facts)))
                 case Loop(body=body):
                     turn = WindowLoop(node.variable, node.lo, node.hi)
-                    inside = self.of(body, within(turn, facts, 1))
+                    inside = self.of(body, with_loop_bounds(turn, facts, 1))
                     found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
                 case _:
                     pass
         known = list(found)[:MAX_KEPT]
         return [*known, *_side_by_side(known)]
 
-    def _given(self, call: Recursion, facts: Facts) -> Iterator[Part]:
+    def _given(self, call: RecursiveCall, facts: Facts) -> Iterator[Part]:
         claimed = self.claims.get(call.target, {})
         for name, view in call.views.items():
             for claim in claimed.get(name, ()):
-                if view.array is self.array and _large(view, claim.least, facts):
+                if view.array is self.array and _extents_at_least(view, claim.least, facts):
                     yield from part_of(view, claim, call.sizes)
 
 
-def _large(view: View, least: Sequence[int], facts: Facts) -> bool:
+def _extents_at_least(view: View, least: Sequence[int], facts: Facts) -> bool:
     pairs = zip(view.extents, least, strict=True)
     return all(not each or facts.nonnegative(extent - each) for extent, each in pairs)
 
 
-def _element(place: Sequence[Poly | None]) -> Iterator[Part]:
+def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
     box = tuple((each, each + 1) for each in place if each is not None)
     if len(box) == len(place):
         yield Part(box)
@@ -153,40 +159,42 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
         yield Part(claim.box(ends), claim.half)
 
 
-def _in_loop(touched: Touched, turn: WindowLoop, facts: Facts) -> Iterator[Touched]:
+def _in_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
     """What is touched by all iterations; where that is no such part, by the first one, and by the last one."""
     name = turn.variable
-    kept = clipped(touched.needs, turn, facts)
+    kept = clip_loop(touched.needs, turn, facts)
     if kept is None:
         return
     turn, needs = kept
     box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
     if len(moving) == 1 and not touched.part.half:
         (place,) = moving
-        joint = union(box[place], turn, within(turn, facts, 2))
+        joint = union(box[place], turn, with_loop_bounds(turn, facts, 2))
         if joint is not None:
             # Of an empty loop this is an interval without places where every iteration adds one.
             empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
-            yield Touched(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
+            yield ConditionalRegion(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
             return
     if len(box) == 2 and len(moving) == 2:
-        yield from (Touched(part, needs) for part in _halves(box, turn, facts))
+        yield from (ConditionalRegion(part, needs) for part in _triangle_of_loop(box, turn, facts))
     for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
         fixed = touched.at(name, value)
-        yield Touched(fixed.part, (*fixed.needs, *some))
+        yield ConditionalRegion(fixed.part, (*fixed.needs, *some))
 
 
-def _halves(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
+def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
     """The half of a square of which iterations touch row after row, or column after column."""
     square = (turn.lo, turn.hi), (turn.lo, turn.hi)
     sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
     for half, (rows, columns) in sides:
-        beside = _below(rows, columns, turn, facts)
+        beside = _is_strictly_below_diagonal(rows, columns, turn, facts)
         if beside is not None:
             yield Part(beside_diagonal(square, half) if beside else square, half)
 
 
-def _below(rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> bool | None:
+def _is_strictly_below_diagonal(
+    rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts
+) -> bool | None:
     """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
 
     They touch rows up to the diagonal, or columns from there on.
@@ -209,7 +217,7 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
     return (top, bottom - 1), (left + 1, right)
 
 
-def _side_by_side(found: Sequence[Touched]) -> Iterator[Touched]:
+def _side_by_side(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
     """Two parts of which one ends where the other begins, and which are the same in the other dimensions, as one."""
     boxes = [each for each in found if not each.part.half][:MAX_PARTS]
     for one, other in permutations(boxes, 2):
@@ -218,4 +226,4 @@ def _side_by_side(found: Sequence[Touched]) -> Iterator[Touched]:
         if len(apart) == 1 and first[apart[0]][1] == second[apart[0]][0]:
             place = apart[0]
             joint = (*first[:place], (first[place][0], second[place][1]), *first[place + 1 :])
-            yield Touched(Part(joint), tuple(dict.fromkeys((*one.needs, *other.needs))))
+            yield ConditionalRegion(Part(joint), tuple(dict.fromkeys((*one.needs, *other.needs))))

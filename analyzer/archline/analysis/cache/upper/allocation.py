@@ -23,12 +23,23 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.group import by_turns, continued, interleaved, pins
-from archline.analysis.cache.residency.row_split import Splits
-from archline.analysis.cache.residency.single import alone, course, in_windows, resumed, walking
-from archline.analysis.cache.residency.stencil import beside, sweeping, up_to
-from archline.analysis.cache.upper.evaluate import ByClass, ByRow, Plan, Retention
-from archline.analysis.cache.upper.pareto import Choices, together
+from archline.analysis.cache.residency.group import (
+    by_turns,
+    interleaved_residency,
+    pinned_windows,
+    row_and_next_element,
+)
+from archline.analysis.cache.residency.row_split import RowSplitSearch
+from archline.analysis.cache.residency.single import (
+    in_windows,
+    monotone_walk_residency,
+    reloaded_residencies,
+    single_reference_residencies,
+    walk_key,
+)
+from archline.analysis.cache.residency.stencil import row_with_pinned_entries, stencil_residencies, up_to
+from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
+from archline.analysis.cache.upper.pareto import ParetoChoices, combine_choices
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
@@ -37,33 +48,33 @@ from archline.records import memoised, record
 
 
 @record(eq=False)
-class Cluster:
+class ReferenceCluster:
     """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
 
     references: tuple[Reference, ...]
     units: tuple[Resident, ...]
-    parts: tuple[Cluster, ...] = ()
+    parts: tuple[ReferenceCluster, ...] = ()
 
     @cached_property
     def pins(self) -> tuple[tuple[Loop | None, Poly, Poly], ...]:
         """The windows in which lines may be pinned."""
-        return tuple(pins(self.references))
+        return tuple(pinned_windows(self.references))
 
     @property
-    def all_parts(self) -> Iterator[Cluster]:
+    def all_parts(self) -> Iterator[ReferenceCluster]:
         """Itself, its parts, and theirs."""
         yield self
         for part in self.parts:
             yield from part.all_parts
 
 
-def clusterings(
+def enumerate_clusterings(
     references: Sequence[Reference], own: Mapping[Reference, tuple[Resident, ...]]
-) -> Iterator[list[Cluster]]:
+) -> Iterator[list[ReferenceCluster]]:
     """The ways to split references to one array into clusters; `own` are the units of each by itself."""
-    known: dict[frozenset[Reference], Cluster] = {}
+    known: dict[frozenset[Reference], ReferenceCluster] = {}
     seen: set[frozenset[frozenset[Reference]]] = set()
-    for parts in partitions(references):
+    for parts in partition_references(references):
         key = frozenset(map(frozenset, parts))
         if key not in seen:
             seen.add(key)
@@ -73,27 +84,36 @@ def clusterings(
 def _cluster(
     references: Sequence[Reference],
     own: Mapping[Reference, tuple[Resident, ...]],
-    known: dict[frozenset[Reference], Cluster],
-) -> Cluster:
+    known: dict[frozenset[Reference], ReferenceCluster],
+) -> ReferenceCluster:
     """References as one cluster; those that access the same place are one part of it."""
     key = frozenset(references)
     if key not in known:
         if len(references) == 1:
-            known[key] = Cluster(tuple(references), own[references[0]])
+            known[key] = ReferenceCluster(tuple(references), own[references[0]])
         else:
-            alike = _grouped((each.place, each) for each in references)
+            alike = _group_by_key((each.place, each) for each in references)
             parts = alike if len(alike) > 1 else [[each] for each in references]
             clusters = tuple(_cluster(part, own, known) for part in parts)
-            known[key] = Cluster(tuple(references), tuple(filter(None, joint(references))), clusters)
+            known[key] = ReferenceCluster(
+                tuple(references), tuple(filter(None, joint_residencies(references))), clusters
+            )
     return known[key]
 
 
-def joint(references: Sequence[Reference]) -> Iterator[Resident | None]:
+def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """The ways to keep references to one array as one."""
     if len(references) > 1:
         yield from in_windows(tuple(references))
-        yield from sweeping(references)
-        for way in (continued, walking, interleaved, by_turns, beside, up_to):
+        yield from stencil_residencies(references)
+        for way in (
+            row_and_next_element,
+            monotone_walk_residency,
+            interleaved_residency,
+            by_turns,
+            row_with_pinned_entries,
+            up_to,
+        ):
             yield way(references)
 
 
@@ -105,23 +125,27 @@ def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
     return list(found.values())
 
 
-def partitions(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
+def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """References to one array each by itself, all as one, and at each depth those whose rows move alike as one."""
     yield [[each] for each in references]
     if len(references) == 1:
         return
     yield [list(references)]
-    yield _grouped((course(each), each) for each in references)
+    yield _group_by_key((walk_key(each), each) for each in references)
     for depth in range(max(len(each.chain) for each in references) + 1):
         # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
-        for like, inner in ((_moving, depth), (_row, depth), (_moving, max(0, depth - 1))):
-            yield _grouped(
+        for like, inner in (
+            (_moving_dimensions, depth),
+            (_row_position, depth),
+            (_moving_dimensions, max(0, depth - 1)),
+        ):
+            yield _group_by_key(
                 ((*map(id, each.chain[:depth]), *like(each, inner)) if len(each.chain) >= depth else id(each), each)
                 for each in references
             )
 
 
-def _grouped(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
+def _group_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
     """Those with one key together."""
     parts: dict[object, list[Reference]] = {}
     for key, reference in keyed:
@@ -129,16 +153,16 @@ def _grouped(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]
     return list(parts.values())
 
 
-def _moving(reference: Reference, depth: int) -> tuple[object, ...]:
+def _moving_dimensions(reference: Reference, depth: int) -> tuple[object, ...]:
     """For each dimension whether loops inside a depth move along it."""
     inner = {loop.variable for loop in reference.chain[depth:]}
     return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
 
 
-def _row(reference: Reference, depth: int) -> tuple[object, ...]:
+def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
     """For each dimension of rows whether loops inside a depth move along it, else where it is."""
     along = contiguous_dimension(reference.array)
-    pairs = zip(reference.place, _moving(reference, depth), strict=True)
+    pairs = zip(reference.place, _moving_dimensions(reference, depth), strict=True)
     return tuple(
         moving or (interval[0] if interval else None) for each, (interval, moving) in enumerate(pairs) if each != along
     )
@@ -147,11 +171,11 @@ def _row(reference: Reference, depth: int) -> tuple[object, ...]:
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_RETENTIONS = 100_000
 """Term products for what spare lines of one plan could do."""
-FEW, LARGE = (1, 2, 3, 4), 3
+SMALL_CAPACITIES, LARGE_SAMPLE_COUNT = (1, 2, 3, 4), 3
 """So few lines are shared out one by one, at so many of the largest samples."""
-LITTLE = 50
+MIN_SAVING_SHARE = 50
 """What saves no more than this part of all saves little."""
-MOST = 10**300
+MAX_FLOAT_VALUE = 10**300
 """Numbers at samples are compared as floats up to here."""
 Numbers = Mapping[Resident, tuple[int, int]]
 """Lines and misses of units at a sample."""
@@ -160,7 +184,7 @@ Region = frozenset[int]
 
 
 @dataclass(eq=False)
-class Planner:
+class AllocationPlanner:
     """Finds plans for references; `points` are the samples."""
 
     references: Sequence[Reference]
@@ -168,27 +192,27 @@ class Planner:
     points: Sequence[Mapping[str, int]]
     _exact: list[dict[Resident, tuple[Number, Number]]] = field(default_factory=list)
     _units: dict[Resident, int] = field(default_factory=dict)
-    _clusters: list[list[Cluster]] = field(default_factory=list)
+    _clusters: list[list[ReferenceCluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
-    def plans(self) -> list[Plan]:
+    def plans(self) -> list[AllocationPlan]:
         """The plans worth listing, from those that need few lines to those that need many."""
         for each in self.references:
-            units = tuple(alone(each))
-            self._alone[each] = (*units, *filter(None, resumed(each, units, self.references)))
-        own = {each: _apart(units) for each, units in self._alone.items()}
-        arrays = [list(clusterings(each, own)) for each in by_array(self.references)]
+            units = tuple(single_reference_residencies(each))
+            self._alone[each] = (*units, *filter(None, reloaded_residencies(each, units, self.references)))
+        own = {each: _without_equivalent(units) for each, units in self._alone.items()}
+        arrays = [list(enumerate_clusterings(each, own)) for each in by_array(self.references)]
         self._clusters = [
             list(dict.fromkeys(part for clusters in ways for each in clusters for part in each.all_parts))
             for ways in arrays
         ]
         self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
-        found: dict[frozenset[Resident], Plan] = {}
+        found: dict[frozenset[Resident], AllocationPlan] = {}
         nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
         of_all = len(nothing) == len(self.references)
         if of_all:
             found[frozenset()] = self._plan(nothing)
-        narrow = self._narrow(nothing) if of_all else ()
+        narrow = self._greedy_small_capacity(nothing) if of_all else ()
         for numbered in chain(self._frontier(arrays), narrow):
             units = tuple([self._by_number[each] for each in numbered])
             key = frozenset(units)
@@ -196,18 +220,18 @@ class Planner:
                 found[key] = self._plan(units)
         return list(found.values())
 
-    def at_sample(self, plan: Plan, sample: int) -> tuple[Number, Number] | None:
+    def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
         """The lines that a plan needs at a sample, and its misses; None where some unit has no numbers there."""
         exact = self._exact[sample]
         if not all(unit in exact for unit in plan.units):
             return None
-        held: list[Number] = [int(anew) for anew in self._anew(plan.units)]
+        held: list[Number] = [int(anew) for anew in self._uncached_regions(plan.units)]
         for unit in plan.units:
             for place in self._places(unit)[0]:
                 held[place] += exact[unit][0]
         return max(held), sum(exact[unit][1] for unit in plan.units)
 
-    def lean(self, plans: Iterable[Plan]) -> Iterator[Plan]:
+    def with_few_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
         """Plans with a line or none for each reference in place of units that save little at a large sample.
 
         The best for a number of lines fill what others leave free, which at another L may be too much.
@@ -218,7 +242,7 @@ class Planner:
         numbers = large[-1]
         for plan in plans:
             if all(unit in numbers for unit in plan.units):
-                least = sum(numbers[unit][1] for unit in plan.units) // LITTLE
+                least = sum(numbers[unit][1] for unit in plan.units) // MIN_SAVING_SHARE
                 units = tuple(chain.from_iterable(self._by_lines(unit, least, numbers) for unit in plan.units))
                 if units != plan.units:
                     yield self._plan(units)
@@ -260,7 +284,8 @@ class Planner:
     def _numbers(self) -> list[Numbers]:
         """The same as whole numbers, no larger than floats may be."""
         return [
-            {unit: (min(round(x), MOST), min(round(y), MOST)) for unit, (x, y) in each.items()} for each in self._exact
+            {unit: (min(round(x), MAX_FLOAT_VALUE), min(round(y), MAX_FLOAT_VALUE)) for unit, (x, y) in each.items()}
+            for each in self._exact
         ]
 
     @cached_property
@@ -271,39 +296,39 @@ class Planner:
         return sorted(found, key=len, reverse=True)
 
     # The best at samples
-    def _frontier(self, arrays: Sequence[Sequence[Sequence[Cluster]]]) -> Iterator[tuple[int, ...]]:
+    def _frontier(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
         """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
         ways = ([self._together(clusters) for clusters in each] for each in arrays)
-        options = (together(each).best(MAX_OPTIONS) for each in ways)
-        states = reduce(lambda one, other: one.beside(other, MAX_STATES), options)
+        options = (combine_choices(each).best(MAX_OPTIONS) for each in ways)
+        states = reduce(lambda one, other: one.combine(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
-    def _together(self, clusters: Sequence[Cluster]) -> Choices:
+    def _together(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
         """The best choices of some clusters."""
         first, *others = map(self._choices, clusters)
-        return reduce(lambda one, other: one.beside(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
+        return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
-    def _narrow(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
+    def _greedy_small_capacity(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
         """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
 
         The best of all choices may miss this, as it compares by the region that takes most.
         """
-        units = [unit for first in nothing for unit in _apart(self._alone[first.references[0]])]
+        units = [unit for first in nothing for unit in _without_equivalent(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
         every = range(len(self.points))
         # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
-        for sample in every if any(unit.given_up for unit in units) else every[-LARGE:]:
+        for sample in every if any(unit.given_up for unit in units) else every[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._numbers[sample] for unit in nothing):
-                yield from known.filled(sample, owners, first, FEW)
+                yield from known.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
 
     @memoised
-    def _choices(self, cluster: Cluster) -> Choices:
+    def _choices(self, cluster: ReferenceCluster) -> ParetoChoices:
         """Those of a cluster: ways to split references have some in common."""
         whole = self._measured(cluster.units)
-        return together([self._together(cluster.parts), whole]) if cluster.parts else whole
+        return combine_choices([self._together(cluster.parts), whole]) if cluster.parts else whole
 
-    def _measured(self, units: Sequence[Resident]) -> Choices:
+    def _measured(self, units: Sequence[Resident]) -> ParetoChoices:
         """Each unit as a choice, where it has numbers."""
         numbers = [self._units[unit] for unit in units]
         held, fetching = self._regions_by_number
@@ -312,7 +337,7 @@ class Planner:
         )
         active, anew = np.split(alike, 2, axis=1)
         lines, misses = self._arrays
-        return Choices(
+        return ParetoChoices(
             lines[:, numbers] * active[:, None],
             np.broadcast_to(anew[:, None], (len(anew), len(lines), len(numbers))),
             misses[:, numbers],
@@ -351,21 +376,21 @@ class Planner:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
         return self._regions_of(unit.loop, unit.given_up), None
 
-    def _anew(self, units: Sequence[Resident]) -> list[bool]:
+    def _uncached_regions(self, units: Sequence[Resident]) -> list[bool]:
         """In which regions some of the units fetch at every access."""
         found = {self._places(unit)[1] for unit in units}
         return [place in found for place in range(len(self._regions))]
 
-    def _plan(self, units: tuple[Resident, ...]) -> Plan:
+    def _plan(self, units: tuple[Resident, ...]) -> AllocationPlan:
         held: list[list[Resident]] = [[] for _ in self._regions]
         for unit in units:
             for place in self._places(unit)[0]:
                 held[place].append(unit)
-        needs = tuple(map(self._need, map(tuple, held), self._anew(units)))
-        return Plan(units, needs, total(unit.misses for unit in units), partial(self._retentions, units))
+        needs = tuple(map(self._region_need, map(tuple, held), self._uncached_regions(units)))
+        return AllocationPlan(units, needs, total(unit.misses for unit in units), partial(self._retentions, units))
 
     @memoised
-    def _need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
+    def _region_need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines of a region: plans differ in few units, and most of their regions hold the same."""
         return total(unit.space for unit in held) + int(anew)
 
@@ -374,24 +399,24 @@ class Planner:
         """The words that some lines leave free, in terms of sizes: plans have most needs in common."""
         return self.facts.restore(WORDS - LINE * lines)
 
-    def smooth(self, plan: Plan) -> tuple[list[list[Poly]], Poly]:
+    def unrounded_needs(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
         """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
 
         Raises UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
-        for place, anew in enumerate(self._anew(plan.units)):
+        for place, anew in enumerate(self._uncached_regions(plan.units)):
             held = [unit.smooth[0] for unit in plan.units if place in self._places(unit)[0]]
             needs[0].append(sum((each.value for each in held), ZERO) + int(anew))
             needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
-    def smooth_misses(self, plans: Iterable[Plan], facts: Facts) -> list[Poly]:
+    def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
         """What those plans fetch, without rounding, that fit wherever facts hold."""
         found = []
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
-                needs, misses = self.smooth(plan)
+                needs, misses = self.unrounded_needs(plan)
                 if any(all(facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
                     found.append(misses)
         return found
@@ -410,7 +435,7 @@ class Planner:
         except (TooComplexError, UnboundedError):
             return ()
 
-    def _of_array(self, clusters: Iterable[Cluster], owner: Mapping[int, Resident]) -> Iterator[Retention]:
+    def _of_array(self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]) -> Iterator[Retention]:
         """For clusters of one array, where the units of the plan that hold them hold nothing else."""
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
@@ -418,15 +443,15 @@ class Planner:
                 yield from self._in_place_of(units, cluster)
 
     @memoised
-    def _splits(self, _: Array) -> Splits:
-        return Splits(self._alone)
+    def _splits(self, _: Array) -> RowSplitSearch:
+        return RowSplitSearch(self._alone)
 
     @memoised
-    def _in_place_of(self, units: tuple[Resident, ...], cluster: Cluster) -> tuple[Retention, ...]:
+    def _in_place_of(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
         """What other units of a cluster, and windows that keep lines, could hold in part."""
-        return tuple(self._instead(units, cluster))
+        return tuple(self._retention_options(units, cluster))
 
-    def _instead(self, units: tuple[Resident, ...], cluster: Cluster) -> Iterator[Retention]:
+    def _retention_options(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
         references = frozenset(cluster.references)
         fetched, held = (total(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True))
         splits = self._splits(cluster.references[0].array)
@@ -434,21 +459,27 @@ class Planner:
             if unit in units or unit.scratch:
                 continue
             for classes in unit.classes:
-                yield ByClass(references, (fetched, unit.misses, *classes), self._regions_of(unit.loop, unit.given_up))
+                yield RetainClasses(
+                    references, (fetched, unit.misses, *classes), self._regions_of(unit.loop, unit.given_up)
+                )
             for side in splits.sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.split, unit, units, side)
-                yield ByRow(references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of)
+                yield RetainRows(
+                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of
+                )
         for loop, lines, windows in cluster.pins:
             moved = lines * windows * max(each.moves for each in cluster.references)
-            yield ByClass(references, (fetched, moved, ONE, ZERO, lines), self._regions_of(loop))
+            yield RetainClasses(references, (fetched, moved, ONE, ZERO, lines), self._regions_of(loop))
 
 
-def shown(planners: Mapping[Plan, Planner], points: Sequence[Mapping[str, int]]) -> list[Plan]:
+def pareto_plans(
+    planners: Mapping[AllocationPlan, AllocationPlanner], points: Sequence[Mapping[str, int]]
+) -> list[AllocationPlan]:
     """The plans that are best for some capacity at large sizes, from few lines to many."""
     for sample in reversed([number for number, point in enumerate(points) if point["L"] > 1]):
         numbers = {plan: found for plan, planner in planners.items() if (found := planner.at_sample(plan, sample))}
         if len(numbers) == len(planners):
-            best: list[Plan] = []
+            best: list[AllocationPlan] = []
             for plan in sorted(numbers, key=numbers.__getitem__):
                 if not best or numbers[plan][1] < numbers[best[-1]][1]:
                     best.append(plan)
@@ -456,6 +487,6 @@ def shown(planners: Mapping[Plan, Planner], points: Sequence[Mapping[str, int]])
     return [next(iter(planners))]
 
 
-def _apart(units: Iterable[Resident]) -> tuple[Resident, ...]:
+def _without_equivalent(units: Iterable[Resident]) -> tuple[Resident, ...]:
     """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())

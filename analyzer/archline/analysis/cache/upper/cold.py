@@ -18,7 +18,7 @@ from archline.algebra.polynomial import ZERO, Poly, total
 from archline.analysis.cache.footprint.upper import Reference
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError, most_in
-from archline.ir.layout import LINE, ClosedInterval, stack_lines, whole
+from archline.ir.layout import LINE, ClosedInterval, array_lines, stack_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
@@ -29,7 +29,7 @@ Box = tuple[range, ...]
 
 
 @record(eq=False)
-class Reached:
+class ArrayFootprint:
     """The lines of an array, and what references reach of it: the first and the last entry in each dimension.
 
     Each line `moves` once, or twice where write-backs count.
@@ -48,7 +48,7 @@ class Reached:
             found = [box for each in self.boxes if all(box := tuple(self._box(each, sizes)))]
         except EvaluationError:
             return most
-        return min(most, _together(found)) if self.boxes else most
+        return min(most, _count_union(found)) if self.boxes else most
 
     def _box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
         """The rows, and of each the lines."""
@@ -60,7 +60,7 @@ class Reached:
             yield range(first, last + 1)
 
 
-def _together(boxes: Sequence[Box]) -> int:
+def _count_union(boxes: Sequence[Box]) -> int:
     """How many places lie in any of several boxes: in the parts that their ends cut each dimension into."""
     ends = [sorted({end for each in place for end in (each.start, each.stop)}) for place in zip(*boxes, strict=True)]
     if prod(map(len, ends)) > MAX_CELLS:
@@ -74,10 +74,10 @@ def _together(boxes: Sequence[Box]) -> int:
 
 
 @record(eq=False)
-class Everything:
+class TotalFootprint:
     """What is reached of each array that is given, and the lines of the stack up to the end of each local array."""
 
-    given: tuple[Reached, ...]
+    given: tuple[ArrayFootprint, ...]
     tops: tuple[Poly, ...]
     moves: int = 1
     """Of the stack."""
@@ -97,7 +97,7 @@ class Everything:
         return given + most * (self.moves if moved else 1)
 
 
-def everything(references: Sequence[Reference], facts: Facts) -> Everything | None:
+def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
     """What references may touch; None where a loop decides how high the stack is, and no closed form is known."""
     by_array: dict[Array, list[Reference]] = {}
     for each in references:
@@ -106,18 +106,18 @@ def everything(references: Sequence[Reference], facts: Facts) -> Everything | No
     for array, own in by_array.items():
         if array.local:
             try:
-                tops[_top(array, own[0].chain)] = None
+                tops[_stack_top(array, own[0].chain)] = None
             except UnboundedError:
                 return None
-    given = tuple(_reached(array, own, facts) for array, own in by_array.items() if not array.local)
+    given = tuple(_array_footprint(array, own, facts) for array, own in by_array.items() if not array.local)
     stack = max((each.moves for array, own in by_array.items() if array.local for each in own), default=1)
-    return Everything(given, tuple(map(facts.restore, tops)), stack)
+    return TotalFootprint(given, tuple(map(facts.restore, tops)), stack)
 
 
-def _reached(array: Array, references: Sequence[Reference], facts: Facts) -> Reached:
+def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts) -> ArrayFootprint:
     restore = facts.restore
     boxes = () if array.layout == "zmorton" else (each.hull(0) for each in references)
-    return Reached(
+    return ArrayFootprint(
         restore(_lines(array)),
         contiguous_dimension(array),
         tuple(map(restore, array.extents)),
@@ -129,20 +129,20 @@ def _reached(array: Array, references: Sequence[Reference], facts: Facts) -> Rea
 def _lines(array: Array) -> Poly:
     """The lines of an array; of a square in Z-Morton order no more than it has elements."""
     if array.layout != "zmorton":
-        return whole(array)
+        return array_lines(array)
     rows, columns = array.extents
-    return a.minimum(whole(array), rows * columns)
+    return a.minimum(array_lines(array), rows * columns)
 
 
-def _top(array: Array, chain: Chain) -> Poly:
+def _stack_top(array: Array, chain: Chain) -> Poly:
     top = stack_lines(array)
     for loop in reversed(chain):
         if loop.variable in top.names:
-            top = chain[0].facts.positive_part(most_in(_joined(top), loop, loop.facts))
+            top = chain[0].facts.positive_part(most_in(_merge_floor_terms(top), loop, loop.facts))
     return top
 
 
-def _joined(lines: Poly) -> Poly:
+def _merge_floor_terms(lines: Poly) -> Poly:
     """At least as many lines: those of several rows as one, floor(x/L) + floor(y/L) as floor((x + y)/L).
 
     Of rows of n - i and of i words this is the same for all i.

@@ -27,7 +27,7 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.tree import Loop
 from archline.records import memoised, record
 
-LITTLE = 10
+MIN_SAVING_SHARE = 10
 """A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
 DENSEST = 4
 """The rows that gain most gain at most about so many times as much for each line as all do together."""
@@ -93,8 +93,8 @@ class PointCache:
     compiled: CompiledBounds
     sizes: Mapping[str, int]
     known: dict[Hashable, tuple[Number, ...]] = field(default_factory=dict)
-    taken: dict[tuple[ByRow, Number], tuple[Number, ...]] = field(default_factory=dict)
-    savings: dict[tuple[ByRow, tuple[Number, ...]], Saving] = field(default_factory=dict)
+    taken: dict[tuple[RetainRows, Number], tuple[Number, ...]] = field(default_factory=dict)
+    savings: dict[tuple[RetainRows, tuple[Number, ...]], Saving] = field(default_factory=dict)
     _environments: dict[Number, Environment] = field(default_factory=dict)
 
     def once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
@@ -120,7 +120,7 @@ class PointCache:
 
 
 @record(eq=False)
-class ByClass:
+class RetainClasses:
     """Some classes of lines are held as another unit holds all, the others as before.
 
     `values`: what is fetched before and by the other unit, the lines of each class and beside all, and how many classes
@@ -134,7 +134,7 @@ class ByClass:
     def ceiling(self, point: PointCache, _: Sequence[Number]) -> float:
         """About the most that it saves, with any number of lines."""
         fetched, instead, *_ = point.once(self, self.values)
-        return max(0.0, about(fetched - instead))
+        return max(0.0, to_float(fetched - instead))
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """With as many classes as fit."""
@@ -148,7 +148,7 @@ class ByClass:
         """About what is saved with as many classes as fit: fractions take far longer."""
         fetched, instead, *_, classes = point.once(self, self.values)
         held = self._held(point, spare)
-        return about(fetched - instead) * about(held) / about(classes) if held else 0.0
+        return to_float(fetched - instead) * to_float(held) / to_float(classes) if held else 0.0
 
     def _held(self, point: PointCache, spare: Sequence[Number]) -> Number:
         _, _, each, once, classes = point.once(self, self.values)
@@ -157,7 +157,7 @@ class ByClass:
 
 
 @record(eq=False)
-class ByRow:
+class RetainRows:
     """Some rows are held by another unit, the others as before: `find` derives the split when it is first tried.
 
     `totals` are what is fetched before and by the other unit of all rows, and the lines that are held before and by it,
@@ -197,10 +197,10 @@ class ByRow:
     def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
         """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
         fetched, instead, held, lines = point.once(self, self.totals)
-        if (fetched - instead) * LITTLE < fetched:
+        if (fetched - instead) * MIN_SAVING_SHARE < fetched:
             return 0.0
-        share = about(min([spare[region] for region in self._around]) + held) / max(1.0, about(lines))
-        return about(fetched - instead) * min(1.0, DENSEST * share)
+        share = to_float(min([spare[region] for region in self._around]) + held) / max(1.0, to_float(lines))
+        return to_float(fetched - instead) * min(1.0, DENSEST * share)
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """With as many rows as fit."""
@@ -213,7 +213,7 @@ class ByRow:
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """About what is saved with as many rows as fit."""
-        return about(self.saving(point, spare).saved)
+        return to_float(self.saving(point, spare).saved)
 
     def _most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
@@ -226,7 +226,7 @@ class ByRow:
             lines = self._taken(split, point, cut(rows))
             return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
 
-        rows = greatest(most, fits)
+        rows = largest_satisfying(most, fits)
         if not rows or not fits(rows):
             return NOTHING
         # What is fetched is asked for once, what is held at each step of the search.
@@ -247,12 +247,12 @@ class ByRow:
         return point.taken[key]
 
 
-Retention = ByClass | ByRow
+Retention = RetainClasses | RetainRows
 Ranked = tuple[float, int, Retention]
 """About the most that is saved, negated, the place among others, and the retention itself."""
 
 
-def greatest(most: int, holds: Callable[[int], bool]) -> int:
+def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
     """Largest n <= most with a monotone property; 0 if none."""
     least = 0
     while least < most:
@@ -261,7 +261,7 @@ def greatest(most: int, holds: Callable[[int], bool]) -> int:
     return least
 
 
-def about(value: Number) -> float:
+def to_float(value: Number) -> float:
     """A number as a float."""
     try:
         return float(value)
@@ -269,7 +269,9 @@ def about(value: Number) -> float:
         return inf
 
 
-def best(ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]) -> tuple[Retention, Saving] | None:
+def best_retention(
+    ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]
+) -> tuple[Retention, Saving] | None:
     """The first of those that save most with all spare lines."""
     most, first, found = 0.0, 0, None
     for negated, place, each in ranked:
@@ -286,7 +288,7 @@ def best(ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]) -
 
 
 @record(eq=False)
-class Plan:
+class AllocationPlan:
     """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
 
     A region is the loops around some references: lines that are held there take room from each other. `find` has, for
@@ -310,10 +312,10 @@ class Plan:
 
 
 @record(eq=False)
-class Upper:
+class PlanUpperBound:
     """io <= the misses of every plan whose needs are at most Z // L lines."""
 
-    plans: Sequence[Plan]
+    plans: Sequence[AllocationPlan]
     facts: Facts
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
@@ -325,8 +327,8 @@ class Upper:
         least = min(bound for _, bound, _ in fitting)
         if not spare:
             return floor(least)
-        tried = [WithSpare.of(point, *each) for each in fitting]
-        known: dict[WithSpare, Number] = {}
+        tried = [PlanWithSpareLines.of(point, *each) for each in fitting]
+        known: dict[PlanWithSpareLines, Number] = {}
         for each in sorted(tried, key=attrgetter("hope")):
             if each.hope < least:
                 known[each] = each.at(point, rows=False)
@@ -345,7 +347,7 @@ class Upper:
     def _compiled(self, names: frozenset[str]) -> CompiledBounds:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
-    def fitting(self, point: PointCache) -> Iterator[tuple[Plan, Number, list[Number]]]:
+    def fitting(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
         """The plans that fit, what they fetch, and the lines that each region has to spare."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
@@ -362,7 +364,7 @@ class Upper:
 
 
 @record(eq=False)
-class WithSpare:
+class PlanWithSpareLines:
     """A plan that fits at a point: what it fetches, spare lines by region, and what these could do for each array.
 
     `hope` is about the least that it fetches with them.
@@ -374,7 +376,7 @@ class WithSpare:
     hope: float
 
     @classmethod
-    def of(cls, point: PointCache, plan: Plan, bound: Number, spare: list[Number]) -> WithSpare:
+    def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
         """A plan with its spare lines."""
         groups = [point.ranked(each, spare) for each in plan.retentions] if any(spare) else []
         # Each takes the same share of what it saves of each of its references.
@@ -382,20 +384,20 @@ class WithSpare:
         for negated, _, each in chain.from_iterable(groups):
             for reference in each.references:
                 shares[reference] = max(shares.get(reference, 0.0), -negated / len(each.references))
-        hope = about(bound) - sum(shares.values())
+        hope = to_float(bound) - sum(shares.values())
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
         """The bound with spare lines used, for some `rows` too or not."""
         bound, spare = self.bound, self.spare
-        groups = [[each for each in ranked if rows or isinstance(each[2], ByClass)] for ranked in self.groups]
+        groups = [[each for each in ranked if rows or isinstance(each[2], RetainClasses)] for ranked in self.groups]
         # Lines go where each saves most; what is left goes to the next array, or to others of its references.
         while groups:
-            first = [(best(ranked, point, spare), ranked) for ranked in groups]
+            first = [(best_retention(ranked, point, spare), ranked) for ranked in groups]
             known = [(found[1].saved / found[1].lines, ranked) for found, ranked in first if found is not None]
             groups = []
             for _, ranked in sorted(known, key=lambda each: -each[0]):
-                found = best(ranked, point, spare)
+                found = best_retention(ranked, point, spare)
                 if found is not None:
                     chosen, saving = found
                     bound -= saving.saved

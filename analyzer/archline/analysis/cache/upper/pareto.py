@@ -12,7 +12,7 @@ from archline.records import record
 
 
 @record(eq=False)
-class Choices:
+class ParetoChoices:
     """For each sample rows that are choices: all misses, and the numbers of the units.
 
     Before these, by region: the lines that the units take, and whether they fetch at every access. Regions in which the
@@ -50,11 +50,11 @@ class Choices:
         rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
         return [tuple([unit for unit in row if unit >= 0]) for row in rows]
 
-    def beside(self, other: Choices, limit: int) -> Choices:
+    def combine(self, other: ParetoChoices, limit: int) -> ParetoChoices:
         """Each choice with each of another set: the best of them."""
-        both = _Alike.of((self.regions, other.regions))
+        both = _SharedRegions.of((self.regions, other.regions))
         wide, many = (len(self.misses), -1), other.misses.shape[1]
-        keys = _Keys(
+        keys = _ComparisonKeys(
             self._needs(other, both).reshape(wide),
             (self.misses[..., None] + other.misses[:, None]).reshape(wide),
             (self._in_all[..., None] + other._in_all[:, None]).reshape(wide),
@@ -64,7 +64,7 @@ class Choices:
         best, some = keys.best(limit)
         (left, right), each = both.rows, np.arange(len(best))[:, None]
         one, two = best // many, best % many
-        return Choices(
+        return ParetoChoices(
             self.space[left[:, None, None], each, one] + other.space[right[:, None, None], each, two],
             self.scratch[left[:, None, None], each, one] | other.scratch[right[:, None, None], each, two],
             np.where(some, keys.misses[each, best], np.inf),
@@ -72,7 +72,7 @@ class Choices:
             both.regions,
         )
 
-    def _needs(self, other: Choices, both: _Alike) -> NDArray[np.float64]:
+    def _needs(self, other: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
         """The lines of each choice with each of another set, in the region where they take most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, other.misses.shape[1]), -np.inf)
@@ -85,21 +85,21 @@ class Choices:
             np.maximum(needs, own + other.space[place][:, None], out=needs)
         return needs
 
-    def best(self, limit: int) -> Choices:
+    def best(self, limit: int) -> ParetoChoices:
         """Those that no other one beats in lines and misses both; where they are many, evenly spread.
 
         Apart where some accesses share a line that is fetched each time, as others may share it too.
         """
         needs = (self.space + self.scratch).max(axis=0)
-        keys = _Keys(needs, self.misses, self._in_all, self._counts, self._sharing)
+        keys = _ComparisonKeys(needs, self.misses, self._in_all, self._counts, self._sharing)
         best, some = keys.best(limit)
         each = np.arange(len(best))[:, None]
         misses = np.where(some, self.misses[each, best], np.inf)
-        return Choices(
+        return ParetoChoices(
             self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best], self.regions
         )
 
-    def filled(
+    def greedy_fill(
         self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
     ) -> Iterator[list[int]]:
         """One choice of each owner: from the `first` on the one that saves most and fits, again and again."""
@@ -122,13 +122,13 @@ class Choices:
             yield [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
 
 
-def together(parts: Sequence[Choices]) -> Choices:
+def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
     """All choices of several sets."""
     wide = max(each.units.shape[2] for each in parts)
     places = [((0, 0), (0, 0), (0, wide - each.units.shape[2])) for each in parts]
     units = [np.pad(each.units, more, constant_values=-1) for each, more in zip(parts, places, strict=True)]
-    alike = _Alike.of([each.regions for each in parts])
-    return Choices(
+    alike = _SharedRegions.of([each.regions for each in parts])
+    return ParetoChoices(
         np.concatenate([each.space[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
         np.concatenate([each.scratch[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
         np.concatenate([each.misses for each in parts], axis=1),
@@ -138,14 +138,14 @@ def together(parts: Sequence[Choices]) -> Choices:
 
 
 @record(eq=False)
-class _Alike:
+class _SharedRegions:
     """Regions that are alike in several sets of choices: `rows` has their places in each, `regions` that of each."""
 
     rows: NDArray[np.intp]
     regions: NDArray[np.intp]
 
     @classmethod
-    def of(cls, several: Sequence[NDArray[np.intp]]) -> _Alike:
+    def of(cls, several: Sequence[NDArray[np.intp]]) -> _SharedRegions:
         """Those of sets whose own regions are these."""
         if len(several) == 1:
             return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
@@ -157,7 +157,7 @@ class _Alike:
 
 
 @record(eq=False)
-class _Keys:
+class _ComparisonKeys:
     """What choices are compared by: lines where they take most, misses, lines added up, how many units there are.
 
     Those that are `sharing` have a line that is fetched each time.
@@ -177,12 +177,12 @@ class _Keys:
         apart = np.where(np.stack([~sharing, sharing]), self.misses[each, order], np.inf)
         before = np.full_like(apart, np.inf)
         np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
-        kept = np.concatenate(_spread(apart < before, limit), axis=1)
+        kept = np.concatenate(_evenly_spaced(apart < before, limit), axis=1)
         places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
         return order[each, places % order.shape[1]], kept[each, places]
 
 
-def _spread(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
+def _evenly_spaced(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
     """Of those that are kept so many, evenly spread: of n the ones with numbers i*(n - 1) // (limit - 1)."""
     many = kept.sum(axis=2, keepdims=True)
     if many.max(initial=0) <= limit:

@@ -16,10 +16,10 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, budget
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.references import Cutter, LoopSide
+from archline.analysis.cache.footprint.references import IndexSetSplitter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.upper.allocation import Planner
-from archline.analysis.cache.upper.evaluate import Upper
+from archline.analysis.cache.upper.allocation import AllocationPlanner
+from archline.analysis.cache.upper.evaluate import PlanUpperBound
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.tree import Chain, Loop
@@ -33,36 +33,36 @@ TURNS, NEAREST = 8, 2
 """Before so many iterations, evenly spread, is the program parted; spare lines are used in so many of these ways."""
 GAIN = 10, 9
 """Only where parts fetch so much less than all, before spare lines are used, is it found what these save."""
-NEAR = 5, 4
+NEAR_RATIO = 5, 4
 """Bounds no farther apart than this are near: then nothing is parted."""
 Sizes = Mapping[str, int]
 
 
 @record(eq=False)
-class Phases:
+class SplitLoopBound:
     """Bounds by the parts of a program; `planner` and `whole` are of all of it."""
 
-    planner: Planner
-    whole: Upper
+    planner: AllocationPlanner
+    whole: PlanUpperBound
 
     def at(self, point: Sizes, least: int, most: int) -> int:
         """The bound at sizes, Z and L, where `least` lines are fetched at least, and `most` at most.
 
         Raises EvaluationError.
         """
-        if most * NEAR[1] <= least * NEAR[0] or self.parts is None:
+        if most * NEAR_RATIO[1] <= least * NEAR_RATIO[0] or self.parts is None:
             return most
         first, last = self.iterations(point)
         enough = self.whole.at(point, spare=False) * GAIN[1] // GAIN[0]
         found = []
         for turn in sorted({first + (last + 1 - first) * step // (TURNS + 1) for step in range(1, TURNS + 1)}):
             with suppress(EvaluationError):
-                if first < turn <= last and (bound := sum(self.parted(point, turn, spare=False))) <= enough:
+                if first < turn <= last and (bound := sum(self.misses_of_parts(point, turn, spare=False))) <= enough:
                     found.append((bound, turn))
         nearest = sorted(found, key=itemgetter(0))[:NEAREST]
-        return min([most, *(sum(self.parted(point, turn)) for _, turn in nearest)])
+        return min([most, *(sum(self.misses_of_parts(point, turn)) for _, turn in nearest)])
 
-    def parted(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
+    def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
         """What is fetched at most before an iteration that is not the first, and from it on.
 
         Raises EvaluationError where no plan fits.
@@ -81,11 +81,11 @@ class Phases:
     @cached_property
     def loop(self) -> Loop | None:
         """The outermost loop that decides how far loops inside run, the one of the deepest nest."""
-        found = [each.chain for each in self.planner.references if each.chain and _decides(each.chain)]
+        found = [each.chain for each in self.planner.references if each.chain and _determines_inner_bounds(each.chain)]
         return max(found, key=len)[0] if found else None
 
     @cached_property
-    def parts(self) -> tuple[Upper, Upper] | None:
+    def parts(self) -> tuple[PlanUpperBound, PlanUpperBound] | None:
         """The bounds of both parts; None where no loop is parted, or none are found."""
         if self.loop is None:
             return None
@@ -96,13 +96,13 @@ class Phases:
             return None
         return (one, other) if one.plans and other.plans else None
 
-    def _part(self, loop: Loop, below: bool) -> Upper:
-        cutter = Cutter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
+    def _part(self, loop: Loop, below: bool) -> PlanUpperBound:
+        cutter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
         rule = LoopSide(loop, Poly.symbol(PHASE), below)
         references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
         facts = cutter.facts(self.planner.facts, rule, None)
         points = list(self._points())
-        return Upper(Planner(references, facts, points).plans() if points else (), facts)
+        return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
 
     def _points(self) -> Iterator[Sizes]:
         """The samples, parted in the middle."""
@@ -113,7 +113,7 @@ class Phases:
                     yield {**point, PHASE: (first + last + 1) // 2}
 
 
-def _decides(around: Chain) -> bool:
+def _determines_inner_bounds(around: Chain) -> bool:
     """Whether the first loop moves one end of another: of a tile or a segment it moves both."""
     first, *inner = around
     moved = ([first.variable in end.names for end in (each.lo, each.hi)] for each in inner)

@@ -26,14 +26,14 @@ from archline.recurrences.asymptotic.logspace.cones import (
     LogMonomial,
     RayCone,
     Vector,
+    add_scaled,
     approximate,
     as_constant,
-    dot,
+    inner_product,
     logs_of,
-    plus,
     sign,
+    to_integer_vector,
     unit,
-    whole,
 )
 
 Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
@@ -50,7 +50,7 @@ def covered(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -
         if region.sign(form) is None:
             opposite = tuple(-x for x in form)
             return all(covered(term, others, region.cut(part)) for part in (form, opposite))
-    gaps = [_signs(plus(term.powers, other.powers, fmpq(-1)), region) for other in others]
+    gaps = [_signs(add_scaled(term.powers, other.powers, fmpq(-1)), region) for other in others]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
     level: dict[tuple[int, ...], list[LogMonomial]] = {}
@@ -65,16 +65,16 @@ def covered(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -
 
 
 def _signs(form: Vector, region: RayCone) -> list[int]:
-    return [sign(dot(form, ray)) for ray in region.rays]
+    return [sign(inner_product(form, ray)) for ray in region.rays]
 
 
 def _covered_together(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether no direction of the cone makes the term greater than all others."""
     for other in others:
-        region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
+        region = region.cut(add_scaled(term.powers, other.powers, fmpq(-1)))
         if not region.rays:
             return True
-    gaps = [_signs(plus(term.powers, other.powers, fmpq(-1)), region) for other in others]
+    gaps = [_signs(add_scaled(term.powers, other.powers, fmpq(-1)), region) for other in others]
     equal = [other for other, gap in zip(others, gaps, strict=True) if not any(gap)]
     return bool(equal) and _logs_covered(term, equal, region.rays)
 
@@ -89,7 +89,7 @@ def _logs_covered(term: LogMonomial, others: Sequence[LogMonomial], rays: Iterab
     if all(power < 0 for _, power in term.logs) and any(not each.logs for each in others):
         return True
     forms = list(dict.fromkeys(form for each in (term, *others) for form, _ in each.logs))
-    patterns = {frozenset(i for i, form in enumerate(forms) if sign(dot(form, ray)) > 0) for ray in rays}
+    patterns = {frozenset(i for i, form in enumerate(forms) if sign(inner_product(form, ray)) > 0) for ray in rays}
     patterns.discard(frozenset())
     if len(patterns) > MAX_PATTERNS:
         return False
@@ -104,7 +104,7 @@ def _logs_covered(term: LogMonomial, others: Sequence[LogMonomial], rays: Iterab
     return holds(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
 
-def weight(term: LogMonomial) -> tuple[object, ...]:
+def term_complexity(term: LogMonomial) -> tuple[object, ...]:
     """How complicated a term looks."""
     used = [x for x in term.powers if x]
     return (
@@ -120,7 +120,7 @@ def weight(term: LogMonomial) -> tuple[object, ...]:
 
 def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
     """The terms without those that the others cover, the complicated ones first."""
-    kept = sorted(dict.fromkeys(terms), key=weight, reverse=True)
+    kept = sorted(dict.fromkeys(terms), key=term_complexity, reverse=True)
     for term in tuple(kept):
         others = [each for each in kept if each is not term]
         if others and covered(term, others, region):
@@ -128,17 +128,17 @@ def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, .
     return tuple(reversed(kept))
 
 
-def simplified(terms: tuple[LogMonomial, ...], region: RayCone) -> tuple[LogMonomial, ...]:
+def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tuple[LogMonomial, ...]:
     """The same growth on the region with plainer logarithms.
 
     log2(n/m) is log2(n) where other terms hide what lies between; log2(n/m) + log2(m/Z) is log2(n/Z).
     """
-    while (better := next(_better(terms, region), None)) is not None:
+    while (better := next(_simplification_candidates(terms, region), None)) is not None:
         terms = prune(better, region)
     return terms
 
 
-def _better(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
+def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
     """The same growth with fewer names in logarithms."""
     for place, term in enumerate(terms):
         others = [each for i, each in enumerate(terms) if i != place]
@@ -175,7 +175,7 @@ def _joined(term: LogMonomial, other: LogMonomial) -> Iterator[LogMonomial]:
     for x, y in zip(form, with_, strict=True):
         if sign(x) * sign(y) < 0:
             scale = (y if sign(y) > 0 else -y, x if sign(x) > 0 else -x)
-            yield rest.times(logs_of(plus(tuple(scale[0] * each for each in form), with_, scale[1]), power))
+            yield rest.times(logs_of(add_scaled(tuple(scale[0] * each for each in form), with_, scale[1]), power))
 
 
 Group: TypeAlias = tuple[LogMonomial, ...]
@@ -192,7 +192,7 @@ def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formul
     return _Search(pieces, others).formula()
 
 
-def equals(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
+def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Whether the formula is Theta(the greatest of the terms) on the region, surely."""
     return all(_below(group, terms, region) for group in formula) and all(
         _covered_by(term, formula, region) for term in terms
@@ -204,8 +204,8 @@ class _Search:
 
     def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
-        parts = [(_where(term, terms, region), term) for region, terms in pieces for term in terms]
-        names = sorted({*others, *(term for _, term in parts)}, key=weight)
+        parts = [(_dominance_cone(term, terms, region), term) for region, terms in pieces for term in terms]
+        names = sorted({*others, *(term for _, term in parts)}, key=term_complexity)
         # For each piece and each of its terms: the terms that are at least that one where it is the greatest.
         self._above = [
             tuple(each for each in names if covered(term, (each,), region)) for region, term in parts if region.rays
@@ -240,17 +240,17 @@ class _Search:
 
     def _fewest(self, group: Group) -> Group:
         """The group without the terms that its least does not need."""
-        for term in sorted(group, key=weight, reverse=True):
+        for term in sorted(group, key=term_complexity, reverse=True):
             others = tuple(each for each in group if each is not term)
             if others and self._below(others):
                 group = others
         return group
 
 
-def _where(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
+def _dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
     """The part of the region where the term is the greatest."""
     for other in terms:
-        region = region.cut(plus(term.powers, other.powers, fmpq(-1)))
+        region = region.cut(add_scaled(term.powers, other.powers, fmpq(-1)))
     return region
 
 
@@ -259,7 +259,7 @@ def _below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     if any(covered(each, terms, region) for each in group):
         return True
     for each, other in product(group, terms):
-        region = region.cut(plus(each.powers, other.powers, fmpq(-1)))
+        region = region.cut(add_scaled(each.powers, other.powers, fmpq(-1)))
         if not region.rays:
             return True
     return any(covered(each, terms, region) for each in group)
@@ -278,7 +278,7 @@ def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
         if not groups or branches > MAX_BRANCHES:
             return branches > MAX_BRANCHES or not covered(term, chosen, part)
         for each in groups[0]:
-            smaller = part.cut(plus(term.powers, each.powers, fmpq(-1)))
+            smaller = part.cut(add_scaled(term.powers, each.powers, fmpq(-1)))
             if smaller.rays and not covered(term, (each,), smaller) and escapes((*chosen, each), groups[1:], smaller):
                 return True
         return False
@@ -311,7 +311,7 @@ class Printer:
         return f"{above} >= {below}"
 
     def _sides(self, form: Vector) -> tuple[str, str]:
-        form = whole(form)
+        form = to_integer_vector(form)
         above = tuple(x if sign(x) > 0 else x - x for x in form)
         below = tuple(-x if sign(x) < 0 else x - x for x in form)
         return self.monomial(above), self.monomial(below)
@@ -366,4 +366,4 @@ def _is_logarithm(expr: s.Expr) -> bool:
 
 
 def _place(term: LogMonomial) -> tuple[object, ...]:
-    return (*weight(term)[:-2], [-approximate(x) for x in term.powers])
+    return (*term_complexity(term)[:-2], [-approximate(x) for x in term.powers])

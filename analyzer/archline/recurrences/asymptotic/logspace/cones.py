@@ -124,7 +124,7 @@ Vector: TypeAlias = tuple[Number, ...]
 MAX_RAYS = 400
 
 
-def dot(a: Vector, b: Vector) -> Number:
+def inner_product(a: Vector, b: Vector) -> Number:
     """The value of a form at a point."""
     total: Number = ZERO
     for x, y in zip(a, b, strict=True):
@@ -133,7 +133,7 @@ def dot(a: Vector, b: Vector) -> Number:
     return total
 
 
-def plus(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
+def add_scaled(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
     """The form a + factor*b."""
     return tuple(x + factor * y for x, y in zip(a, b, strict=True))
 
@@ -145,10 +145,10 @@ def unit(index: int, count: int) -> Vector:
 
 def rank(vectors: Sequence[Vector]) -> int:
     """The dimension of what vectors span."""
-    return len(reduced(vectors))
+    return len(row_echelon_form(vectors))
 
 
-def reduced(vectors: Sequence[Vector]) -> list[Vector]:
+def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
     """The reduced echelon form, without zero rows."""
     rows, done = list(vectors), 0
     for column in range(len(rows[0]) if rows else 0):
@@ -158,7 +158,7 @@ def reduced(vectors: Sequence[Vector]) -> list[Vector]:
         rows[done], rows[pivot] = rows[pivot], rows[done]
         lead = rows[done][column]
         rows[done] = tuple(x / lead for x in rows[done])
-        rows = [row if i == done else plus(row, rows[done], -row[column]) for i, row in enumerate(rows)]
+        rows = [row if i == done else add_scaled(row, rows[done], -row[column]) for i, row in enumerate(rows)]
         done += 1
     return rows[:done]
 
@@ -176,7 +176,7 @@ class RayCone:
 
     def signs(self, form: Vector) -> tuple[int, ...]:
         """The form's sign on each ray."""
-        return tuple(sign(dot(form, ray)) for ray in self.rays)
+        return tuple(sign(inner_product(form, ray)) for ray in self.rays)
 
     def sign(self, form: Vector) -> int | None:
         """0 where the form is zero on the whole cone, 1 or -1 where it has one sign, None where it has both."""
@@ -187,7 +187,7 @@ class RayCone:
 
     def cut(self, form: Vector) -> RayCone:
         """The part where the form is nonnegative."""
-        values = [dot(form, ray) for ray in self.rays]
+        values = [inner_product(form, ray) for ray in self.rays]
         signs = [sign(value) for value in values]
         if -1 not in signs:
             return self
@@ -200,7 +200,7 @@ class RayCone:
         for i, side in enumerate(signs):
             for j, other in enumerate(signs):
                 if side > 0 > other and self._adjacent(i, j):
-                    ray = _scaled(plus(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j]))
+                    ray = _scaled(add_scaled(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j]))
                     kept.append((ray, (self.edges[i] & self.edges[j]) | {number}))
         if len(kept) > MAX_RAYS:
             raise OutOfReachError("the sizes' regions have too many corners")
@@ -228,7 +228,7 @@ class RayCone:
         """A point of the relative interior."""
         total, *others = self.rays
         for ray in others:
-            total = plus(total, ray)
+            total = add_scaled(total, ray)
         return total
 
 
@@ -240,10 +240,10 @@ def orthant(count: int) -> RayCone:
 
 def _scaled(ray: Vector) -> Vector:
     """The same ray in small whole numbers, where it is rational."""
-    return ray if any(isinstance(x, Irrational) for x in ray) else whole(ray)
+    return ray if any(isinstance(x, Irrational) for x in ray) else to_integer_vector(ray)
 
 
-def whole(vector: Vector) -> Vector:
+def to_integer_vector(vector: Vector) -> Vector:
     """The positive multiple of a vector in small whole numbers; where there is none, its first part is 1 or -1."""
     if any(isinstance(x, Irrational) for x in vector):
         first = next(x for x in vector if x)
@@ -268,7 +268,7 @@ class LogMonomial:
 
     def times(self, other: LogMonomial) -> LogMonomial:
         """The product."""
-        return LogMonomial(plus(self.powers, other.powers), _merged(self.logs + other.logs))
+        return LogMonomial(add_scaled(self.powers, other.powers), _merged(self.logs + other.logs))
 
     def to_the(self, power: Number) -> LogMonomial:
         """A power; one with logarithms has a rational exponent."""
@@ -279,7 +279,7 @@ class LogMonomial:
 
     def normal(self) -> LogMonomial:
         """The term with its logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
-        return LogMonomial(self.powers, _merged(tuple((whole(form), power) for form, power in self.logs)))
+        return LogMonomial(self.powers, _merged(tuple((to_integer_vector(form), power) for form, power in self.logs)))
 
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
         """The term where each name has the logarithm that `state` gives, a form in the root's."""
@@ -290,7 +290,7 @@ class LogMonomial:
 
 def logs_of(form: Vector, power: fmpq) -> LogMonomial:
     """log2(2 + exp(form . y))^power."""
-    return LogMonomial((ZERO,) * len(form), _merged(((whole(form), power),)))
+    return LogMonomial((ZERO,) * len(form), _merged(((to_integer_vector(form), power),)))
 
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
@@ -298,7 +298,7 @@ def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
     total: Vector = (ZERO,) * len(state[0])
     for factor, each in zip(form, state, strict=True):
         if factor:
-            total = plus(total, each, factor)
+            total = add_scaled(total, each, factor)
     return total
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from archline.algebra.reals import OutOfReachError
 from archline.numbers import fmpq
 from archline.records import memoised, record, replace
-from archline.recurrences.asymptotic.logspace.compare import prune, simplified
+from archline.recurrences.asymptotic.logspace.compare import prune, simplify_logarithms
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
@@ -21,13 +21,13 @@ from archline.recurrences.asymptotic.logspace.cones import (
     Number,
     RayCone,
     Vector,
+    add_scaled,
     approximate,
     at_state,
-    dot,
+    inner_product,
     logs_of,
     orthant,
-    plus,
-    reduced,
+    row_echelon_form,
     sign,
     unit,
 )
@@ -36,7 +36,7 @@ from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRu
 ROUNDS = 240
 _AHEAD = 2.3
 _STILL = 0.06
-_CLOSE = 1e-7
+_TIE_TOLERANCE = 1e-7
 
 
 class SplitError(Exception):
@@ -157,20 +157,20 @@ class RecursionState:
             return None
         if row not in self._floats:
             self._floats[row] = tuple(approximate(x) for x in row.form)
-        return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_CLOSE
+        return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
 
     def _strongest(self, failed: list[LogInequality]) -> LogInequality:
         """The row that is furthest from holding: the last to change its sign, as a rule."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
-        return min(failed, key=lambda row: approximate(dot(at_state(row.form, self._state), inner)))
+        return min(failed, key=lambda row: approximate(inner_product(at_state(row.form, self._state), inner)))
 
     def _dividing(self, rows: list[LogInequality]) -> Vector:
         """The form to split by: where several rows may fail, which of them is the last to hold comes first."""
         first, *others = [at_state(row.form, self._state) for row in rows]
         for other in others:
-            difference = plus(first, other, fmpq(-1))
+            difference = add_scaled(first, other, fmpq(-1))
             order = self._region.sign(difference)
             if order is None:
                 return difference
@@ -183,7 +183,7 @@ class RecursionState:
         weights = [count * step.length for count, step in zip(counts, steps, strict=True)]
         seen = [weight / sum(weights) for weight in weights]
         ties = [row for row in self._used if self.sign(row) == 0]
-        speeds = [[dot(row.form, step.direction) for step in steps] for row in ties]
+        speeds = [[inner_product(row.form, step.direction) for step in steps] for row in ties]
         kept = [
             speed
             for speed in speeds
@@ -195,7 +195,7 @@ class RecursionState:
         direction: Vector = (ZERO,) * len(self._state)
         nodes: Number = ZERO
         for share, step in zip(shares, steps, strict=True):
-            direction = plus(direction, step.direction, share)
+            direction = add_scaled(direction, step.direction, share)
             nodes = nodes + share * step.nodes
         return Motion(first, tuple(cases), shares, direction, nodes, tuple(self._used))
 
@@ -203,7 +203,7 @@ class RecursionState:
 def _solved(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
     """The shares, all positive and 1 together, that keep the rows still."""
     table: list[Vector] = [(*row, ZERO) for row in rows]
-    found = reduced([*table, (ONE,) * (count + 1)])
+    found = row_echelon_form([*table, (ONE,) * (count + 1)])
     if len(found) != count or any(found[i][i] != 1 for i in range(count)):
         raise OutOfReachError("a tie of guards that does not fix how the cases alternate")
     shares = tuple(row[count] for row in found)
@@ -229,12 +229,12 @@ class Segment:
     @property
     def end(self) -> State:
         """The state at its end."""
-        return moved(self.state, self.motion, self.length)
+        return advance_state(self.state, self.motion, self.length)
 
     @property
     def end_nodes(self) -> Vector:
         """The logarithm of the number of nodes at its end."""
-        return plus(self.nodes, self.length, self.motion.nodes)
+        return add_scaled(self.nodes, self.length, self.motion.nodes)
 
 
 @record
@@ -248,10 +248,10 @@ class Path:
     nodes: Vector
 
 
-def moved(state: State, motion: Motion, time: Vector) -> State:
+def advance_state(state: State, motion: Motion, time: Vector) -> State:
     """The state after a time."""
     return tuple(
-        plus(each, time, -speed) if speed else each for each, speed in zip(state, motion.direction, strict=True)
+        add_scaled(each, time, -speed) if speed else each for each, speed in zip(state, motion.direction, strict=True)
     )
 
 
@@ -271,7 +271,7 @@ def regions(system: LogSystem) -> list[RayCone]:
     return found
 
 
-def paths(system: LogSystem) -> list[Path]:
+def all_paths(system: LogSystem) -> list[Path]:
     """The ways from all roots. Raises OutOfReachError."""
     return [path for region in regions(system) for path in follow(system, region)]
 
@@ -316,7 +316,7 @@ def _advanced(system: LogSystem, path: Path) -> Path:
     segments = path.segments
     if segments and segments[-1].motion.cases == motion.cases and segments[-1].motion.shares == motion.shares:
         last = segments[-1]
-        segment = replace(last, length=plus(last.length, time))
+        segment = replace(last, length=add_scaled(last.length, time))
         segments = segments[:-1]
     return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
 
@@ -325,7 +325,7 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
     """The time until a watched row changes its sign, the least of several. Raises SplitError."""
     times: dict[Vector, None] = {}
     for row in motion.watched:
-        speed = dot(row.form, motion.direction)
+        speed = inner_product(row.form, motion.direction)
         side = place.sign(row)
         if side and sign(speed) == side:
             form = at_state(row.form, path.state)
@@ -334,7 +334,7 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
         raise OutOfReachError("the recursion does not end from some sizes: nothing cuts it off")
     least, *others = times
     for other in others:
-        difference = plus(other, least, fmpq(-1))
+        difference = add_scaled(other, least, fmpq(-1))
         order = path.region.sign(difference)
         if order is None:
             raise SplitError(difference)
@@ -370,7 +370,7 @@ class PathCosts:
         return self.path.region
 
 
-def pieces(system: LogSystem, path: Path) -> Iterator[PathCosts]:
+def path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
     """The path's costs. A region is split where a logarithm along the way changes its sign."""
     try:
         found = [
@@ -379,9 +379,11 @@ def pieces(system: LogSystem, path: Path) -> Iterator[PathCosts]:
         ]
     except SplitError as split:
         for form in (split.form, tuple(-x for x in split.form)):
-            yield from pieces(system, replace(path, region=path.region.cut(form)))
+            yield from path_costs(system, replace(path, region=path.region.cut(form)))
         return
-    yield PathCosts(path, tuple(found), simplified(prune([each.term for each in found], path.region), path.region))
+    yield PathCosts(
+        path, tuple(found), simplify_logarithms(prune([each.term for each in found], path.region), path.region)
+    )
 
 
 def _of_leaves(system: LogSystem, path: Path) -> Iterator[CostTerm]:
@@ -393,7 +395,7 @@ def _of_segment(system: LogSystem, path: Path, index: int, segment: Segment) -> 
     motion = segment.motion
     sources = dict.fromkeys(term for case in motion.cases for term in system.rules[case].terms)
     for source in sources:
-        slope = motion.nodes - dot(source.powers, motion.direction)
+        slope = motion.nodes - inner_product(source.powers, motion.direction)
         rising = sign(slope)
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
@@ -411,7 +413,7 @@ def _flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[L
     crossing: list[tuple[Vector, Vector, fmpq]] = []
     for form, power in source.logs:
         begin, end = at_state(form, segment.state), at_state(form, segment.end)
-        speed = dot(form, segment.motion.direction)
+        speed = inner_product(form, segment.motion.direction)
         if power < 0 and speed:
             raise OutOfReachError("a sum of reciprocals of logarithms over the levels")
         high, low = (begin, end) if sign(speed) >= 0 else (end, begin)

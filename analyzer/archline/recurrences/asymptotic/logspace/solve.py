@@ -23,20 +23,20 @@ from archline.expr import build
 from archline.expr.text import format_expression
 from archline.expr.tree import rewritten, same
 from archline.growth.growths import Growth
-from archline.ir.conditions import negated
+from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, equals, formula_for
-from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, whole
+from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, formula_for, is_theta_of
+from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, to_integer_vector
 from archline.recurrences.asymptotic.logspace.paths import (
     CostTerm,
     Path,
     PathCosts,
     Segment,
+    all_paths,
     follow,
-    paths,
-    pieces,
+    path_costs,
     regions,
 )
 from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, read_system
@@ -48,7 +48,7 @@ from archline.recurrences.asymptotic.problem import (
     Refused,
     SolvedGrowth,
 )
-from archline.recurrences.asymptotic.theorems import DIGITS, around
+from archline.recurrences.asymptotic.theorems import DIGITS, nine_digit_bracket
 
 
 @record
@@ -68,7 +68,7 @@ def regimes(system: LogSystem, found: Sequence[PathCosts]) -> list[GrowthRegime]
     for piece in found:
         groups.setdefault(root_case(piece), []).append(piece)
     main = _by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
-    return [*_walls(system, main), *main]
+    return [*_boundary_regimes(system, main), *main]
 
 
 def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
@@ -123,16 +123,16 @@ def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
     return GrowthRegime(cases, formula)
 
 
-def _walls(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
+def _boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
     """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth next to it."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
     for edge in _edges(system):
         for path in follow(system, edge):
-            for piece in pieces(system, path):
+            for piece in path_costs(system, path):
                 _refuse_thin(system, piece)
                 case = root_case(piece)
-                if equals(formulas.get(case, main[-1].formula), piece.terms, piece.region):
+                if is_theta_of(formulas.get(case, main[-1].formula), piece.terms, piece.region):
                     continue
                 if case in formulas:
                     raise OutOfReachError("the growth jumps at an edge of the sizes, within one case")
@@ -160,18 +160,20 @@ def _edges(system: LogSystem) -> Iterator[RayCone]:
 
 def _line(row: LogInequality) -> Vector:
     """A row's form up to its scale and sign."""
-    form = whole(row.form)
+    form = to_integer_vector(row.form)
     return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
 def _distance(row: LogInequality) -> float:
     """How far from equality of its form a comparison changes, in units of the small whole numbers."""
-    scale = next(approximate(y) / approximate(x) for x, y in zip(row.form, whole(row.form), strict=True) if x)
+    scale = next(
+        approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
+    )
     return abs(row.shift) * scale
 
 
 SCALES = (24.0, 48.0, 96.0)
-FAR = (192.0, 384.0, 768.0)
+DRIFT_SCALES = (192.0, 384.0, 768.0)
 """Where a ratio drifts, it is followed further: exponents that are nearly equal part late."""
 NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
@@ -183,15 +185,15 @@ SPREAD = 16.0
 Point = tuple[float, ...]
 
 
-def check(
+def check_numerically(
     problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
 ) -> int:
     """Compare the regimes' growth with the recurrence's own values, and count at how many. Raises OutOfReachError."""
     witness = _Witness(problem, system, found)
-    noise = _noise(system)
+    noise = _cutoff_noise(system)
     count = 0
     for number, direction in enumerate(_directions(pieces)):
-        for scales in (SCALES, FAR):
+        for scales in (SCALES, DRIFT_SCALES):
             drifts = []
             for nudged in (False, True):
                 points = [_point(direction, scale, number, nudged) for scale in scales]
@@ -208,7 +210,7 @@ def check(
     return count
 
 
-def _noise(system: LogSystem) -> float:
+def _cutoff_noise(system: LogSystem) -> float:
     """How much the last level's cost varies as its sizes lie anywhere within one cut of the cut-off, in bits."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
@@ -359,7 +361,10 @@ class _Explanation:
             if segment.motion.direction[i]
         ]
         turns = " in turn, held at a tie" if len(steps) > 1 else ""
-        levels, count = self._printer.monomial(whole(segment.length)), self._printer.monomial(segment.end_nodes)
+        levels, count = (
+            self._printer.monomial(to_integer_vector(segment.length)),
+            self._printer.monomial(segment.end_nodes),
+        )
         nodes = "is 1 node" if count == "1" else f"are {count} nodes"
         return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, at whose end there {nodes}."
 
@@ -396,12 +401,12 @@ def solve_multi(problem: RealRecurrence) -> Answer:
     """Theta of a function of several sizes, or of one with cut-offs by other symbols."""
     try:
         system = read_system(problem)
-        found = [piece for path in paths(system) for piece in pieces(system, path)]
+        found = [piece for path in all_paths(system) for piece in path_costs(system, path)]
         if not found:
             raise OutOfReachError("no sizes satisfy the facts")
         parts = regimes(system, found)
         steps = tuple(_Explanation(system, found, parts).lines())
-        count = check(problem, system, parts, found)
+        count = check_numerically(problem, system, parts, found)
         answer = _solved(system, parts, steps, count)
         if answer.regimes and answer.between:
             raise OutOfReachError("the nodes multiply by a power that has no closed form, and the growth jumps")
@@ -431,7 +436,7 @@ def _between(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
-            less, more = around(digits) if sign(step.nodes) > 0 else around(digits)[::-1]
+            less, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
             low, high = (_with_digits(end, digits, other) for end, other in ((low, less), (high, more)))
     return None if same(low, high) else (low, high)
 
@@ -446,7 +451,7 @@ def _where(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> 
     """Where a regime holds."""
     own = [system.rules[case].condition for case in part.cases]
     others = [system.rules[case].condition for each in parts if each is not part for case in each.cases]
-    excluded = [negated(each) for each in others if each is not None]  # type: ignore[arg-type]
+    excluded = [negate_condition(each) for each in others if each is not None]  # type: ignore[arg-type]
     if all(each is not None for each in own) and (part is not parts[-1] or not excluded):
         (*known,) = (each for each in own if each is not None)
         return (build.joined("or", known),)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from archline.expr import build
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewritten
 from archline.growth.normal_form import expand
-from archline.ir.conditions import OPPOSITE, negated
+from archline.ir.conditions import OPPOSITE, negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -32,11 +32,11 @@ from archline.recurrences.asymptotic.logspace.cones import (
     LogNames,
     Number,
     Vector,
+    add_scaled,
     approximate,
     constant,
     logarithm,
     number_of,
-    plus,
 )
 from archline.recurrences.asymptotic.normal_form import Alternative, alternatives_of, argument_of
 from archline.recurrences.asymptotic.problem import EquationCase, RealRecurrence
@@ -70,7 +70,7 @@ def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
         case s.Binary(op="or", left=left, right=right):
             return alternatives(left, names) + alternatives(right, names)
         case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in OPPOSITE:
-            return alternatives(negated(operand), names)
+            return alternatives(negate_condition(operand), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
             return _compared(left, right, names, strict=op == "<")
         case s.Binary(op=">=" | ">" as op, left=left, right=right):
@@ -91,7 +91,7 @@ def _compared(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = F
     upper = _side(great, names)
     for least in _side(small, names):
         reached = (
-            tuple(LogInequality(plus(high, low, fmpq(-1)), scale * b / a) for high, b in most)
+            tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in most)
             for low, a in least
             for most in upper
         )
@@ -117,7 +117,7 @@ def _side(expr: s.Expr, names: LogNames) -> _Side:
             part = _extremum(factor.expr, names) if exponent == UNITY else None
             raised = _monomials(factor.expr, number_of(exponent), names) if part is None else part
             side = tuple(
-                tuple((plus(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
+                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
                 for mine, theirs in product(side, raised)
             )
         found += side

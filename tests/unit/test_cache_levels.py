@@ -79,7 +79,7 @@ WRONG = [
     ('"1", unit = "KiB"', '"0", unit = "KiB"', 8, "AL457", "`L1_capacity` is 0", "whole lines"),
     ('"1", unit = "KiB"', '"1000", unit = "B"', 8, "AL457", "not a whole number of lines of 64 B/line", "whole lines"),
     ('"1", unit = "KiB"', '"64", unit = "KiB"', 12, "AL457", "`L2` of 16 KiB is smaller than level `L1` of 64 KiB", "from the processor on"),
-    ('"400", unit = "GB/s"', '"400", unit = "GB"', 9, "AL461", "no unit of that dimension", "write GB/s"),
+    ('"400", unit = "GB/s"', '"400", unit = "GB"', 9, "AL461", "not a unit of that dimension", "write GB/s"),
     ('"400", unit = "GB/s"', '"0", unit = "GB/s"', 9, "AL457", "`L1_bandwidth` is 0", "numbered"),
     ('"1", unit = "1"', '"1.5", unit = "1"', 10, "AL457", "`L1_shared`, 1.5, is not a whole number", "numbered"),
     ('capacity = { value = "1"', 'energy = { value = "1"', 8, "AL461", "`L1_energy` is in J/B", "J/B"),
@@ -185,7 +185,7 @@ def test_two_energies_of_the_caches_are_refused(named: str, said: str) -> None:
 
 def test_machines_without_levels_are_refused() -> None:
     for given_, missing in ((), "L1_capacity"), (("L1_capacity=1MiB", "L3_bandwidth=1TB/s"), "L3_capacity"):
-        with pytest.raises(ArchlineError, match=f"AL458.*has no `{missing}`"):
+        with pytest.raises(ArchlineError, match=f"AL458.*lacks `{missing}`"):
             estimate_of(model("roofline+levels"), with_values("gtx-580", *given_), AMOUNTS)
 
 
@@ -234,7 +234,7 @@ def test_runs_by_level_say_what_they_do_not_count(tmp_path: Path) -> None:
     of_text(tmp_path, SHEET)
     base = ("run", TRIPLE, "--at", "n=4,m=4,p=4", "--machine")
     two = str(tmp_path / "two.toml")
-    assert "bytes are of words of 8 B, and those of the machine have 4 B" in " ".join(
+    assert "byte counts assume words of 8 B, but the machine's words have 4 B" in " ".join(
         cli(*base, two, "--parameter", "word=4").out.split()
     )
     assert cli(*base, two, "--procs", "2").refused("AL411")
@@ -355,7 +355,7 @@ def test_a_draft_is_told_what_a_time_needs(tmp_path: Path) -> None:
     word = '[quantity.word]\nvalue = "8"\nunit = "B/word"\nkind = "definition"\nsource = "double precision"\n'
     (tmp_path / "draft.toml").write_text(f'title = "Draft"\n{word}', encoding="utf-8")
     shown = cli("energy", "scan.reduce::sum", "--machine", str(tmp_path / "draft.toml"), "--at", "n=8")
-    assert "cannot feed model `roofline`: it has no `bandwidth` (B/s), `peak` (flop/s)\n" in shown.err
+    assert "lacks quantities that model `roofline` needs: `bandwidth` (B/s), `peak` (flop/s)\n" in shown.err
 
 
 BY_KIND = """algorithm always(x: inout real[n]):

@@ -125,12 +125,12 @@ def test_what_fails_is_shown_at_a_size(text: str, n: int | None, reason: str) ->
     ("text", "reason"),
     [
         ("flops(some) <= flops(line)", "widest: flops(some), "),
-        ("flops(line) == flops(some)", "no counterexample at the sizes checked, and no proof"),
+        ("flops(line) == flops(some)", "no proof, and no counterexample at the sizes checked"),
         ("work(line) >= 0 where n == 0", "no sizes"),
         ("work(line) >= 0 where n >= 3, n <= 2", "no sizes"),
         ("work(table) >= 0 where n == m, m == n + 1", "no sizes"),
         ("io(ring) >= 0", "io(ring) is unknown"),
-        ("power(line) <= 300 on \"xeon-e5-2650l-v3\"", "it has no `pi0` (W)"),
+        ("power(line) <= 300 on \"xeon-e5-2650l-v3\"", "needs: `pi0` (W)"),
     ],
 )  # fmt: skip
 def test_what_is_not_decided_has_a_reason(text: str, reason: str) -> None:

@@ -159,7 +159,7 @@ def decided(program: str, claim: str) -> tuple[str, str]:
 def test_where_it_would_hold_is_told(program: str, growth: str) -> None:
     claim = f"io is O({growth})"
     outcome, reason = decided(program, claim)
-    before, _, condition = reason.partition("; it is known to be O of this when ")
+    before, _, condition = reason.partition("; proved to be O of this when ")
     assert outcome == "unknown"
     assert condition, before
     assert decided(program, f"{claim} when {condition}")[0] == "holds"

@@ -213,7 +213,7 @@ def test_first_page_of_cannon():
     assert ">= 2*n^3/(P*sqrt(M)) - 3*n^2/P" in shown
     assert ">= 3*n^2/P^(2/3) - 3*n^2/P" in shown
     assert "words tend to 1.73 times the" in shown
-    assert "all processors do the same number of products" in " ".join(shown.split())
+    assert "all processors perform the same number of products" in " ".join(shown.split())
 
 
 @long
@@ -312,11 +312,11 @@ def test_scale_says_how_near_energy_is():
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        ("matmul(n, m)", "has 3 sizes, and 2 are given"),
+        ("matmul(n, m)", "has 3 sizes, but 2 are given"),
         ("matmal(n, m, p)", "did you mean `matmul`"),
         ("matmul", "needs its sizes"),
         ("matmul(n, m, q)", "no size `q`"),
-        ("fft()", "has 1 size, and 0 are given"),
+        ("fft()", "has 1 size, but 0 are given"),
     ],
 )
 def test_bad_problems(path, problem, message):

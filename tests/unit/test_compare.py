@@ -250,8 +250,8 @@ def test_without_an_energy_times_are_compared(tmp_path: Path) -> None:
     # A model that needs an energy says which others the machine can feed.
     refused = cli("energy", BASIC, *mine, "--at", "n=30,m=20,p=10", "--model", "ice")
     assert refused.refused("AL458")
-    assert "or --model roofline, which it can feed" in refused.err
-    assert "which it can feed" not in cli("energy", "ice:work=9,span=1,io=1", *mine).err
+    assert "or use --model roofline, for which the machine has all quantities" in refused.err
+    assert "has all quantities" not in cli("energy", "ice:work=9,span=1,io=1", *mine).err
 
 
 @long

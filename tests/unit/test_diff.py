@@ -384,7 +384,7 @@ def test_what_is_beyond_the_tolerance_is_shown_where_it_is(tmp_path: Path) -> No
     assert flops["values"] == {"old": str(2 * n * m), "new": str(2 * n * m + n)}
     assert Fraction(2 * n * m + n, 2 * n * m) > Fraction(102, 100)
     assert flops["tolerance"] is None
-    assert flops["reason"] == "beyond the tolerance of 2%"
+    assert flops["reason"] == "exceeds the tolerance of 2%"
     # Nothing is within a share of no cost, and nothing unknown within any.
     nothing = "algorithm f(x: inout real[n]):\n    pass\n"
     assert cli("diff", *_two(tmp_path, nothing, LOOP), "--tolerance", "1000%").code == 1

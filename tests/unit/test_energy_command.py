@@ -460,7 +460,7 @@ def test_what_is_not_derived_says_why(more: list[str], capsys: pytest.CaptureFix
     at = ["--at", "n=24,m=24,p=24", "--cache", "Z=128,L=8"]
     document = printed(capsys, "run", BASIC, *at, *more)
     assert "io" not in document["derived"]
-    assert document["unchecked"]["io"].startswith("what is derived is of")
+    assert document["unchecked"]["io"].startswith("the derived bounds assume")
 
 
 def test_latex_tells_closed_forms_from_values(capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,7 +124,7 @@ def test_runs_on_one_side_of_the_balance_are_refused(intensity: tuple[float, flo
         assert f"`{pair[0]}" in found.message
         assert f"`{pair[1]}` cannot be distinguished" in found.message
         assert found.hint is not None
-        assert "add runs bound by" in found.hint
+        assert "add memory-bound runs" in found.hint or "add compute-bound runs" in found.hint
 
 
 @pytest.mark.parametrize("ranges", [{"line": (7, 10)}, {"line": (0, 4)}, {"parallel": (3, 5)}])
@@ -139,7 +139,7 @@ def test_too_few_runs_and_a_part_that_no_run_has_are_refused() -> None:
         al.fit(roofline_runs(1, 0.01, 4))
     runs = roofline_runs(1, 0.01)
     runs["bytes"] = [0.0] * 60
-    with pytest.raises(al.ArchlineError, match="`eps_mem` cannot be found: it takes no part"):
+    with pytest.raises(al.ArchlineError, match="`eps_mem` cannot be found: it does not contribute"):
         al.fit(runs)
 
 
@@ -210,7 +210,7 @@ def test_a_machine_of_ice_can_be_used(tmp_path: Path) -> None:
         ("# from a lab\nflops,bytes,seconds,joules\n\n1,2,0,4\n", ":4:5", "`seconds` is 0, which no run has"),
         ("flops,bytes,seconds,joules\n-1,2,3,4\n", ":2:1", "`flops` is -1"),
         ("flops,bytes,seconds,joules\n1,2,nan,4\n", ":2:5", "`seconds` is not finite"),
-        ("flops,bytes,seconds,joules,precision\n1,2,3,4,quad\n", ":2:9", "`quad` is no precision"),
+        ("flops,bytes,seconds,joules,precision\n1,2,3,4,quad\n", ":2:9", "`quad` is not a precision"),
         ("flops,bytes,seconds,joules\n11,1,1,-1\n", ":2:8", "`joules` is -1"),
         ("flops,bytes,seconds,joules\n1,2,,4\n", ":2:5", "`seconds` is empty"),
         ("flops,bytes,seconds,joules\n1,2,3,1e-300\n", ":2:7", "`joules` is 1e-300, which no run has"),
@@ -263,7 +263,7 @@ def test_the_same_run_twice_is_one(tmp_path: Path, kind: Callable[[Any], Any]) -
 def test_what_is_wrong_in_columns_of_python_is_at_its_place() -> None:
     runs = roofline_runs(2, 0.02)
     for name, value, said in (
-        ("bytes", -1.0, "`bytes` is -1"), ("joules", None, "`None` is not a number"), ("precision", "quad", "no precision"),
+        ("bytes", -1.0, "`bytes` is -1"), ("joules", None, "`None` is not a number"), ("precision", "quad", "not a precision"),
     ):  # fmt: skip
         with pytest.raises(al.ArchlineError, match=said) as refused:
             al.fit({**runs, name: [*runs[name][:7], value, *runs[name][8:]]})

@@ -156,7 +156,7 @@ def test_greenup_names_the_option_that_it_needs() -> None:
     ran = cli("plot", "--kind", "greenup", "--machine", "gtx-580")
     assert ran.refused("AL411")
     assert "needs `--intensity`" in ran.err
-    assert re.search(r"--intensity I .*greenup needs it", process("plot", "--help").out)
+    assert re.search(r"--intensity I .*required by greenup", process("plot", "--help").out)
 
 
 # Words of the language.
@@ -282,8 +282,8 @@ def test_metrics_come_in_lists() -> None:
         ("    ensures time <= 1", "unknown metric `time`", "did you mean `time(P)`?"),
         ("claim energi(f) <= 1", "unknown metric `energi`", "did you mean `energy`?"),
         ("claim 2*energi(f) <= work(f)", "unknown metric `energi`", "did you mean `energy`?"),
-        ("claim n <= 1", "this claim is about no algorithm", "write a cost such as `io(matmul)` in it"),
-        ("claim f(n) <= 1", "this claim is about no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim n <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim f(n) <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
     ],
 )
 def test_what_is_ensured_and_claimed(tmp_path: Path, line: str, message: str, hint: str) -> None:
@@ -306,7 +306,7 @@ GRID = ("optimise", "distributed.matmul::matmul_25d", "--machine", "jaketown")
         ("--over g=1..8,c --at n=-4", "AL406", "`n` is -4; it is at least 1"),
         ("--over g=1..,c --at n=64", "AL411", "the range `1..` has no end\n  hint: write --over g=1..64"),
         ("--over g=..8,c --at n=64", "AL411", "the range `..8` has no start"),
-        ("--over g,c --at n=64 --subject power:<=:20:kw", "AL490", "`kw` is no unit\n  hint: did you mean `kW`?"),
+        ("--over g,c --at n=64 --subject power:<=:20:kw", "AL490", "`kw` is not a unit\n  hint: did you mean `kW`?"),
         ("--over g,c --at n=64 --subject time:<=:1:ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
         ("--over g,c --at n=64 --subject time:<=:1ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
     ],
@@ -373,7 +373,7 @@ def test_hints_name_what_is_accepted_and_errors_what_is_given(tmp_path: Path) ->
 def test_open_comparisons_on_grids_name_no_cache() -> None:
     both = "distributed.matmul::cannon", "distributed.matmul::summa"
     page = cli("compare", *both, "--machine", "jaketown", "--at", "n=m=p=64,g=4,h=4,w=4").out
-    assert "open: the bounds overlap" in page
+    assert "undecided: the bounds overlap" in page
     assert "another cache" not in page
     assert page.count("where g >= 2") == 1
 

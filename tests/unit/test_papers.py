@@ -115,7 +115,7 @@ WRONG = {
         "no energy model `lineal`",
         "did you mean `linear`?",
     ),
-    "no number": (ROW.replace("limit", "cell").replace("of =", "rule ="), 4, "`a + b` is no number with a unit", ""),
+    "no number": (ROW.replace("limit", "cell").replace("of =", "rule ="), 4, "`a + b` is not a number with a unit", ""),
     "no machine": (ROW + '[numbers]\nmachine = "none"\n', 6, "there is no machine `none`", ""),
 }
 

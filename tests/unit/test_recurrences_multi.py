@@ -242,8 +242,8 @@ def test_a_fact_that_touches_the_leaves_leaves_them_a_regime() -> None:
         ("Q(n) = 1 when n <= Z; Q(n - 1) + n", "the size n becomes n - 1"),
         ("Q(n, m) = 1 when n*m <= Z; 2*Q(m, n/2) + 1", "the size n becomes m"),
         ("Q(n, m) = 1 when n*m <= Z; Q(n/2, m) + Q(n, m/2) + 1", "different sizes in one case"),
-        ("Q(n, m) = 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2)", "nothing cuts it off"),
-        ("Q(n, m) = 1 when n <= Z; 2*Q(n, m/2)", "nothing cuts it off"),
+        ("Q(n, m) = 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2)", "no base case there"),
+        ("Q(n, m) = 1 when n <= Z; 2*Q(n, m/2)", "no base case there"),
         ("Q(n) = 1 when n <= Z; n*Q(n/2) + 1", "the number of calls n depends on the sizes"),
         ("Q(n) = 1 when n <= Z; max(Q(n/2), Q(n/3)) + 1", "the max of calls"),
         ("Q(n) = 1 when n <= log2(Z); 2*Q(n/2) + 1", "the logarithm in the condition"),
@@ -255,7 +255,7 @@ def test_a_fact_that_touches_the_leaves_leaves_them_a_regime() -> None:
         ("Q(n) = 1 when n <= Z; 2*Q(n) + n", "at the same sizes"),
         ("W(P) = 1 when P <= 1; W(P/2) + W(P/4) + b^2", "a power that has no closed form"),
         ("Q(n) = 1 when n <= Z; 2*R(n/2); R(n) = Q(n/2)", "several functions"),
-        ("Q(n) = n", "no case calls the function"),
+        ("Q(n) = n", "no case is recursive"),
     ],
 )
 def test_what_is_out_of_reach_is_named(text: str, reason: str) -> None:
@@ -278,7 +278,7 @@ def test_growth_that_jumps_inside_the_recursion_is_refused() -> None:
     # Halving m costs 1 and halving n costs n^2, which is paid only if m falls to n before n*m falls to Z: at roots
     # with n^2 = Z the value is near m/n or near n^2, as the sizes' remainders will have it.
     reason = refused("Q(n, m) = 1 when n*m <= Z; Q(n/2, m) + n^2 when n >= m; Q(n, m/2) + 1")
-    assert reason.startswith("the growth jumps where n^2 = Z")
+    assert reason.startswith("the growth is discontinuous at n^2 = Z")
 
 
 def test_facts_that_nothing_satisfies_leave_a_point() -> None:

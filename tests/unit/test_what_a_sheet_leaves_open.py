@@ -111,7 +111,7 @@ def test_it_is_said_to_be_a_bound(sheet: Path) -> None:
 def test_a_machine_without_a_rated_power_is_refused() -> None:
     ran = cli("energy", "roofline:W=1e9,Q=1e9", "--machine", "a64fx", "--power", "tdp")
     assert ran.refused("AL458")
-    assert "it has no `power_rated` (W)" in ran.err
+    assert "lacks quantities that model `roofline+tdp` needs: `power_rated` (W)" in ran.err
     assert "give --parameter power_rated=..." in ran.err
 
 
@@ -170,7 +170,7 @@ def test_what_does_not_rest_on_the_word_says_nothing(sheet: Path) -> None:
         ("epyc-7763", "roofline   time; energy lacks eps_flop, eps_mem, pi0"),
         ("bobcat-e2-1800", "ice        energy; time lacks pi0"),
         ("fermi-c2050", "balance    time; energy lacks power_idle, power_max"),
-        ("gtx-580", "roofline   has all that it takes"),
+        ("gtx-580", "roofline   has all required quantities"),
     ],
 )
 def test_machines_say_which_answers_they_allow(name: str, feeds: str) -> None:

@@ -56,7 +56,7 @@ WRONG = [
     ('"9.7"', '"9,7"', "3:9", "AL456", "not a decimal number", 'write "9.7", with a decimal point'),
     ('"9.7"', '"9,700"', "3:9", "AL456", "not a decimal number", 'write "9700", with a decimal point alone'),
     ('"Tflop/s"', '"TFLOPS"', "4:8", "AL454", "unknown unit `TFLOPS`", "write Tflop/s"),
-    ('"Tflop/s"', '"Tflop"', "4:8", "AL461", "no unit of that dimension", "write Tflop/s"),
+    ('"Tflop/s"', '"Tflop"', "4:8", "AL461", "not a unit of that dimension", "write Tflop/s"),
     ('unit = "Tflop/s"\n', "", "2:2", "AL454", "`peak` has no unit", "its unit is flop/s, or Gflop/s, ..."),
     ('"TiB/s"', '"Gflop/s"', "9:8", "AL461", "`bandwidth` is in B/s, and `Gflop/s`", "its unit is B/s, or GB/s"),
     ('"B/line"', '"B"', "19:8", "AL461", "`line` is in B/line, and `B`", "write B/line"),

@@ -66,7 +66,7 @@ def compared_with(
     compared = ChangeSearch(terms, jobs, cached, ("where",)).found(dict(before), current, strict=True)
     changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
     for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
-        message = "there is no such algorithm, cost or number of sizes any more: remove the entry"
+        message = "no algorithm, cost or parameter list matches this entry any more: remove it"
         changes.append(
             finding(rules.UNNEEDED.code, message, SourcePlace(file, before[key].line), key.partition("::")[2], key=key)
         )

@@ -103,7 +103,7 @@ def diff(
     older, newer = str(base), None if head is None else str(head)
     baselines = {each for each in (older, newer or "") if os.path.isfile(each) and not each.endswith(SUFFIX)}
     if newer in baselines:
-        raise error(NO_BASELINE, f"`{newer}` is no program, and a baseline can only be BASE", path=newer)
+        raise error(NO_BASELINE, f"`{newer}` is not a program; a baseline can only be given as BASE", path=newer)
     least = parse_share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
     terms = Terms(least, tuple(tuple(each.items()) for each in at), where, seconds)
     search = ChangeSearch(terms, jobs, cached, fitting)
@@ -327,7 +327,7 @@ class ChangeSearch:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):
                 text = renamed(each.hint or "", match.names)
                 message = f"`{text}` names `{each.message}`, which `{match.key}` does not have"
-                hint = "correct the entry, or write it anew with `check --write-baseline`"
+                hint = "correct the entry, or regenerate it with `check --write-baseline`"
                 found.append(Diagnostic(NO_BASELINE, message, None, match.old.file, match.old.costs[text], hint))
         for version in (match.old, match.new):
             try:

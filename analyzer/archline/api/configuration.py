@@ -16,7 +16,7 @@ from archline.report.view import relative
 NAME = "pyproject.toml"
 CONFIGURATION = Rule(
     "AL440",
-    "configuration that cannot be used",
+    "unusable configuration",
     """
     The table `[tool.archline]` of the nearest `pyproject.toml` holds what the command line does not say. Its keys are
     those of this example, each of them optional; paths are from the folder of the file:
@@ -155,7 +155,7 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _place(source, key), hint=hint))
         elif (texts := _texts(key, value)) is None:
             kind = "a text, or a list of texts" if key in LISTS else "a text"
-            problems.append(Diagnostic(CONFIGURATION, f"`{key}` is not {kind}", _place(source, key)))
+            problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
         else:
             if key in PATHS:
                 texts = tuple(relative(str(file.parent / each)) for each in texts)

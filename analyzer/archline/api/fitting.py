@@ -41,7 +41,7 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
     """
     if model not in COLUMNS:
         hint = did_you_mean(model, COLUMNS) or f"models that are fitted: {', '.join(COLUMNS)}"
-        raise error(UNKNOWN_MODEL, f"`{model[:40]}` is not fitted", hint=hint)
+        raise error(UNKNOWN_MODEL, f"model `{model[:40]}` cannot be fitted", hint=hint)
     if isinstance(source, str | Path):
         return FitReport(**vars(fitted(model, read_measurements(Path(source), model))))
     return FitReport(**vars(fitted(model, measurements(source, model))))
@@ -50,13 +50,13 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
 def write_machine(path: str | Path, text: str) -> None:
     """Write a machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
     target = Path(path)
-    reason = "" if target.suffix == ".toml" else "the name of a machine ends in `.toml`"
+    reason = "" if target.suffix == ".toml" else "the machine's file name must end in `.toml`"
     try:
         if not reason:
             with target.open("x", encoding="utf-8") as stream:
                 stream.write(text)
     except FileExistsError:
-        reason = "it is there already; remove it, or name another file"
+        reason = "the file exists; remove it, or name another file"
     except OSError as problem:
         reason = problem.strerror or str(problem)
     if reason:

@@ -22,7 +22,7 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     the proofs and counterexamples. Raises ArchlineError for text that is no expression in sizes.
     """
     if relation not in RELATIONS:
-        raise ValueError(f"relation is one of {', '.join(RELATIONS)}")
+        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
     left, right = parse_expression(f, "F"), parse_expression(g, "G")
     domain = Domain(parse_facts(where, "--where") if where.strip() else ())
     upper = is_O(left, right, domain) if relation != "Omega" else None
@@ -54,7 +54,7 @@ def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> C
         case Proved(certificate=certificate):
             question = {"f": f, "g": g, "facts": list(facts)}
             if any(certificate.get(name) != asked for name, asked in question.items()):
-                return Checked(False, "it is an answer to another question")
+                return Checked(False, "the certificate answers a different question")
             return check(certificate)
         case Refuted(counterexample=counterexample):
             return check_counterexample(f, g, facts, counterexample)

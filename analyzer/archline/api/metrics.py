@@ -188,7 +188,7 @@ def lru_view(module: model.Module, node: s.Algorithm, line: int, at: Point | Non
     """What a report shows: in sizes, or at a point. Raises ArchlineError (AL411, AL417)."""
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:
-        raise error(rules.OPTIONS_CLASH, f"`--lru {line}` is another L than {point['L']}")
+        raise error(rules.OPTIONS_CLASH, f"`--lru {line}` contradicts L = {point['L']}")
     found = counted(module, node, line, point, seconds)
     if isinstance(found, LruUnavailable):
         place = None if found.span is None else f"{found.span.source.path}:{found.span.line}"
@@ -208,9 +208,9 @@ def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
     misses = [(each, curve.misses(each)) for each in sorted(lines)]
     known = tuple((each, count) for each, count in misses if count is not None)
     if curve.misses(0) != view.accesses:
-        return LruView(view.line, reason="the counts of isl do not add up to the number of accesses")
+        return LruView(view.line, reason="the counts reported by isl do not sum to the number of accesses")
     if len(known) < len(misses):
-        return LruView(view.line, reason="some distances are no polynomials that can be followed")
+        return LruView(view.line, reason="some reuse distances are not polynomials")
     return replace(view, misses=known, bound=None if capacity is None else curve.bound(capacity))
 
 

@@ -70,7 +70,9 @@ def roofline_of(
     for result in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
         points = _intensities(result)
         if not points or min(each.lower for each in points.values()) <= 0:
-            notes.append(f"{result.algorithm} has no flops or no traffic here, and no place on the axis")
+            notes.append(
+                f"{result.algorithm} has no flops or no traffic at these sizes, so it cannot be placed on the axis"
+            )
             continue
         name = (
             result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
@@ -104,7 +106,7 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
     from archline.report.pictures.greenup import view
 
     if not 0 < intensity < 10**18:
-        raise error(rules.OPTIONS_CLASH, f"an intensity is a number of flop/B above 0, not {intensity}")
+        raise error(rules.OPTIONS_CLASH, f"an intensity must be a positive number of flop/B, not {intensity}")
     return Picture(view(machine_with(machine), float(Fraction(intensity))))
 
 
@@ -119,7 +121,11 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     chosen = machine_with(machine)
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
-        raise error(rules.OPTIONS_CLASH, f"{first} to {end} are no years in order", hint="such as --years 2010..2025")
+        raise error(
+            rules.OPTIONS_CLASH,
+            f"{first} to {end} is not an increasing range of years",
+            hint="such as --years 2010..2025",
+        )
     return Picture(view(chosen, first, end))
 
 
@@ -129,10 +135,12 @@ def save_comparison(found: CostComparison, path: str | Path) -> None:
 
     series = len(found.algorithms) * len({each.machine.name for each in found.points})
     if not series:
-        raise error(rules.NO_PICTURE, "growth alone is not drawn", hint="give --machine, and sizes by --at or --sweep")
+        raise error(
+            rules.NO_PICTURE, "growth cannot be drawn by itself", hint="give --machine, and sizes by --at or --sweep"
+        )
     if series > MOST:
-        hint = "leave some algorithms or machines out; `--format csv` has the numbers of all"
-        raise error(rules.NO_PICTURE, f"a picture shows {MOST} series at most, and these are {series}", hint=hint)
+        hint = "draw fewer algorithms or machines; `--format csv` prints the numbers of all of them"
+        raise error(rules.NO_PICTURE, f"a picture shows at most {MOST} series; these are {series}", hint=hint)
     drawn = Picture(view(found))
     if not drawn.points:
         raise error(rules.NO_PICTURE, f"the {found.by} is not known at any point, so there is nothing to draw")

@@ -95,7 +95,7 @@ def check_target(path: str | Path) -> str:
     form = target.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         known = ", ".join(f".{each}" for each in FORMATS)
-        raise error(rules.NO_PICTURE, f"`{path}` is no picture's name: it ends in one of {known}")
+        raise error(rules.NO_PICTURE, f"`{path}` is not a picture file: its name must end in one of {known}")
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -133,10 +133,10 @@ def plotted(
 ) -> IoPlot:
     """The plot for values as `--at` gives them. Raises ArchlineError."""
     if line < 1:
-        raise error(rules.WRONG_CACHE, f"L is {line}; a line has 1 word at least")
+        raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
     report = algorithm.cost()
     if "Z" in at or "L" in at:
-        raise error(rules.WRONG_CACHE, "the plot runs over Z, and has one L of its own", hint="--cache L=8")
+        raise error(rules.WRONG_CACHE, "Z is the x axis of the plot, and L is given by `--cache`", hint="--cache L=8")
     point = report.point_of_run(at, report.names.for_a_run, option)
     cost = report.costs["io"]
     if cost.upper is None:
@@ -249,13 +249,13 @@ def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | 
     limit = MAX_WORK if compiled is not False and compiled_available() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     if cost.upper is None:
-        return f"nothing is simulated: how much work a run takes is unknown, {cost.reason}"
+        return f"not simulated: the work of a run is unknown, {cost.reason}"
     try:
         work = ends_at(cost, point)[1]
     except EvaluationError as problem:
-        return f"nothing is simulated: how much work a run takes is unknown, {problem}"
+        return f"not simulated: the work of a run is unknown, {problem}"
     if work > limit:
-        return f"nothing is simulated: a run takes up to {readable(ceil(work))} work, above {limit}"
+        return f"not simulated: a run takes up to {readable(ceil(work))} work, above {limit}"
     return None
 
 

@@ -115,15 +115,15 @@ class Run(ExecutedRun, WithPage):
         """A remark where the words of the machine are not those that `bytes` are of."""
         machine = self.settings.machine
         word = 8 if machine is None or self.cache is None else machine.values.get("word", 8)
-        return "" if word == 8 else f"; bytes are of words of 8 B, and those of the machine have {word} B"
+        return "" if word == 8 else f"; byte counts assume words of 8 B, but the machine's words have {word} B"
 
     @property
     def _not_derived(self) -> str | None:
         """Why the io of this run is not what is derived; None where it is."""
         if self.cache is not None and self.cache.policy != "optimal":
-            return "what is derived is of optimal replacement"
+            return "the derived bounds assume optimal replacement"
         if self.settings.processors is not None and isinstance(self.settings.processors.schedule, WorkStealing):
-            return "what is derived is of schedules that keep the serial order on each processor"
+            return "the derived bounds assume schedules that keep the serial order on each processor"
         return None
 
     def _executed(self) -> dict[str, Number]:

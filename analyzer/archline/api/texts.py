@@ -59,7 +59,7 @@ def format_source(source: Source) -> str:
     formatted = format_program(program)
     again = parse_program(Source(source.path, formatted))
     if structure(again.items) != structure(program.items) or _texts(again.comments) != _texts(program.comments):
-        raise FormatError(f"the formatted text of {source.path} has another meaning; the file was left alone")
+        raise FormatError(f"formatting would change the meaning of {source.path}; the file was left unchanged")
     return formatted
 
 

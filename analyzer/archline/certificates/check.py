@@ -82,7 +82,7 @@ class Differences:
         for index, bound in enumerate(data["least"]):
             with at("least", index):
                 small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
-                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "it is no least value")
+                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "it is not a least value")
                 require(
                     self._holds(small, large, factor, bound["because"]), "the least value is not what its rule shows"
                 )

@@ -24,7 +24,7 @@ from archline.records import record, replace
 
 NO_BASELINE = Rule(
     "AL442",
-    "baseline that cannot be read",
+    "unreadable baseline",
     """
     A baseline has a line for each cost of an algorithm, and for each regime of its cache misses, and lines for findings
     that it accepts:
@@ -86,9 +86,9 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             found.setdefault(match["key"], Entry(file, sizes, {}, number)).costs[match["cost"]] = number
         elif line.strip() and not line.startswith("#"):
             span = Span(source, number, 1, number, len(line) + 1)
-            hint = "a conflict of a merge? Take both sides, or remove the file and write it anew: "
+            hint = "unresolved merge conflict? Keep both sides, or remove the file and regenerate it: "
             hint += f"`archline check TARGET --write-baseline {file}`"
-            raise error(NO_BASELINE, "this line is no entry of a baseline", span=span, hint=hint)
+            raise error(NO_BASELINE, "malformed baseline entry", span=span, hint=hint)
     return found, accepted
 
 

@@ -43,14 +43,14 @@ UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 OF_VALUES = r.GREW, r.SHRANK, r.ROSE, r.FELL
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
-UNREAD = "the baseline has another cost, which cannot be read back: write it anew if the new one is right"
+UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
 LARGER_CACHES = 32
 """So many sizes of a cache are tried, each of them twice as large as the one before."""
 TRIED = 100
 """At so many sizes, each with several caches, it is looked whether a cost changed where a bound of it did."""
 NOWHERE = {
-    r.ROSE: "under a condition on the cache a bound is higher; no sizes were found where the cost as a whole is",
-    r.FELL: "under a condition on the cache a bound is lower; no sizes were found where the cost as a whole is",
+    r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
+    r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
 USUAL_SIZE = 64
 """Where values are shown if nothing else is asked for."""
@@ -90,7 +90,7 @@ def compared(
     sides = [each.algorithm.signature.size_names if each else () for each in (old, new)]
     fewer, more = ([name for name in one if name not in other] for one, other in (sides, sides[::-1]))
     if all(sides) and len(fewer) == len(sides[0]):
-        raise error(NO_VERSION, "no size of either version is known to be one of the other")
+        raise error(NO_VERSION, "the sizes of the two versions cannot be matched")
     found: list[CostChange] = []
     texts = {} if new is None else by_metric(written(new.report.costs))
     for metric in dict.fromkeys(name for each in (new, old) if each is not None for name in each.report.metrics):
@@ -215,7 +215,7 @@ class _Versions:
                     found = replace(found, tolerance=percent(self.tolerance))
                 else:
                     fails = within.outcome == "fails" and within.point is not None
-                    beyond = "beyond the tolerance of" if fails else "not proved to stay within"
+                    beyond = "exceeds the tolerance of" if fails else "not proved to be within"
                     found = replace(found, reason=f"{beyond} {percent(self.tolerance)}")
                     least, point = (1 + self.tolerance, within.point) if fails else (least, point)
             yield self._with_values(found, sizes, point, least, lower and old.cost.upper == new.cost.upper)

@@ -10,7 +10,7 @@ from archline.language.diagnostics import Rule, error
 
 NO_VERSION = Rule(
     "AL441",
-    "version that cannot be read",
+    "unreadable version",
     """
     `archline diff` compares folders, files and revisions of git:
 
@@ -68,7 +68,7 @@ def _commit(folder: Path, revision: str) -> str:
     # Whatever begins with `-` would be an option.
     usable = revision and not revision.startswith("-") and "\0" not in revision
     found = _git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") if usable else None
-    return _line(folder, found, f"`{revision}` is no file, no folder and no revision of git")
+    return _line(folder, found, f"`{revision}` is not a file, a folder or a git revision")
 
 
 def _line(folder: Path, found: bytes | None, problem: str) -> str:
@@ -86,7 +86,7 @@ def _require(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     found = _git(folder, *arguments, given=given)
     if found is None:
         hint = "name two folders, or go to a folder of the repository"
-        raise error(NO_VERSION, f"git has no repository, or cannot read it, at `{folder}`", hint=hint)
+        raise error(NO_VERSION, f"no readable git repository at `{folder}`", hint=hint)
     return found
 
 

@@ -70,7 +70,7 @@ def sides(
     before, after = ({path: each for path, each in found.items() if compared(path)} for found in (old, new))
     if not before and not after:
         hint = "go to a folder of the project, or name one; `paths` and `exclude` of its configuration leave files out"
-        raise error(NO_VERSION, f"neither version has a program to compare below `{folder}`", hint=hint)
+        raise error(NO_VERSION, f"neither version has a program below `{folder}`", hint=hint)
     return before, after
 
 

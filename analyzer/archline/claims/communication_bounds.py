@@ -104,7 +104,7 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     name = name.strip()
     if name not in problems:
         hint = did_you_mean(name, problems) or f"there are {', '.join(problems)}"
-        raise error(PROBLEM, f"there is no problem `{name[:40]}`", hint=hint)
+        raise error(PROBLEM, f"unknown problem `{name[:40]}`", hint=hint)
     expected = problems[name]["sizes"]
     shape = f"{name}({', '.join(expected)})"
     if not bracket or not rest.rstrip().endswith(")"):
@@ -114,7 +114,7 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     given = inner.arguments if isinstance(inner, s.Call) else ()
     if len(given) != len(expected):
         has = f"{len(expected)} size{'s' if len(expected) > 1 else ''}"
-        raise error(PROBLEM, f"`{name}` has {has}, and {len(given)} are given", hint=f"`{shape}`")
+        raise error(PROBLEM, f"`{name}` has {has}, but {len(given)} are given", hint=f"`{shape}`")
     unknown = sorted(s.names(given) - {*sizes})
     if unknown:
         hint = did_you_mean(unknown[0], sizes) or f"it has {', '.join(sizes)}"
@@ -359,16 +359,16 @@ def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
 
 
 def _assumptions(solved: SolvedProblem, known: Texts) -> list[str]:
-    found = ["one copy of input and output, in the memories of the processors"]
+    found = ["one copy of input and output, distributed over the processors' memories"]
     if known.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
-        found.append(f"no processor has more than {format_expression(solved.most)} of the {unit}")
+        found.append(f"no processor performs more than {format_expression(solved.most)} of the {unit}")
     elif known.get("balanced"):
-        found.append(f"all processors do the same number of {solved.problem.get('unit', 'operations')}")
+        found.append(f"all processors perform the same number of {solved.problem.get('unit', 'operations')}")
     if "growth" in known:
-        found.append("the bound is more than what a processor holds")
+        found.append("the bound exceeds the memory of a processor")
     if known.get("even"):
-        found.append(f"each processor starts with {_first_size_text(solved)}/P elements, or each ends with them")
+        found.append(f"all processors start with {_first_size_text(solved)}/P elements each, or all end with as many")
     return found
 
 

@@ -102,9 +102,9 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
         if domain_of(asked.facts) is not None:
             return verdict
         if next(asked.points(branches=False), None) is None:
-            return asked.unknown("no sizes satisfy the `where` and the `when`")
+            return asked.unknown("no sizes satisfy both the `where` and the `when`")
         if not asked.compares:
-            return asked.unknown("growth is about sizes from 1 on, and none of them satisfy the facts")
+            return asked.unknown("no sizes >= 1 satisfy the facts")
     return verdict
 
 
@@ -306,8 +306,8 @@ class _Comparison:
             if self.proved(STRONG):
                 return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
-            return asked.unknown("the derived cost is only bounded, and its bounds do not decide it")
-        return asked.unknown("no counterexample at the sizes checked, and no proof")
+            return asked.unknown("only bounds on the cost are known, and they do not decide the claim")
+        return asked.unknown("no proof, and no counterexample at the sizes checked")
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """What must be nonnegative for the claim to hold, one of each group, under the facts of each regime."""

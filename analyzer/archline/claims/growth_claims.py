@@ -68,7 +68,7 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     rest = _compare_growth(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
     if rest.outcome != "holds":
         return rest
-    return replace(rest, reason=f"{rest.reason}; up to {name} = {size} both are 0")
+    return replace(rest, reason=f"{rest.reason}; both are 0 up to {name} = {size}")
 
 
 def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
@@ -157,7 +157,7 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
         some = not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least)
         cases = (Growth(solved.lower if some else None, solved.upper),)
     if claim.relation != "O" and any(each.lower is None for each in cases):
-        return asked.unknown("no lower bound on its growth is known for all of these sizes")
+        return asked.unknown("no lower bound on its growth is known at all of these sizes")
     parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *unconditional_facts(each))) for each in cases]
     found = decide_growth(
         claim.relation, parts, bound, partial(_along_one_size, _Confirmation(cost, asked.facts, claim.bound, indices))
@@ -165,7 +165,7 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
     reason = found.reason
     if found.outcome != "unknown" and solved.upper is not None:
         # What a recurrence grows like has no values at sizes that a reader could check.
-        reason = f"by its recurrence the {claim.metric} is {Growth(cases[0].lower, solved.upper).text}"
+        reason = f"the recurrence gives {claim.metric} = {Growth(cases[0].lower, solved.upper).text}"
     if indices is not None:
         reason = indices.restored_text(reason)
     return asked.verdict(found.outcome, reason, proofs=found.proofs)
@@ -280,7 +280,7 @@ def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
         elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:
             zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
         if zero and asked.has_runs(place):
-            reason = f"the {zero} is 0 and the {other} is not; a `when` leaves such sizes out"
+            reason = f"the {zero} is 0 but the {other} is not; exclude such sizes with a `when`"
             return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, place)
     return None
 

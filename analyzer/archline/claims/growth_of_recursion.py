@@ -70,7 +70,7 @@ def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
         if ends[0] is None:
-            return BySolving(None, None, reason="how fast what the first call adds grows is not known")
+            return BySolving(None, None, reason="the growth of the cost added by each call is unknown")
         more = [end or b.ZERO for end in ends]
     try:
         above = _tight(_solved(over_reals(most, True, added, facts)))
@@ -112,5 +112,5 @@ def _one(found: list[Growth]) -> Growth:
 
 def _tight(found: list[Growth]) -> list[Growth]:
     if not all(each.tight for each in found):
-        raise OutOfReachError("its growth is known between bounds only")
+        raise OutOfReachError("only upper and lower bounds on its growth are known")
     return found

@@ -30,7 +30,7 @@ from archline.records import record, replace
 from archline.recurrences.exact.base_cases import growth_lower_bound
 
 NOT_FROM_BELOW = "the derived lower bounds do not decide it"
-NOT_FROM_ABOVE = "no bound is known to hold under these facts"
+NOT_FROM_ABOVE = "no known bound holds under these facts"
 
 
 def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
@@ -203,7 +203,7 @@ class IoClaim:
             orders = ", ".join(format_expression(each.upper) for each in regimes if each.upper is not None)
             yield _Bounds(regimes, f"the recurrence grows like {orders}", neither=f"the bound grows like {orders}")
         else:
-            yield self._open("it is not known to hold in caches of few lines")
+            yield self._open("not proved for caches with few lines")
         yield from self._any_schedule()
         accesses = self._plain(self.known, self.cost.lower, self.cost.upper)
         yield replace(accesses, proof="proved for all sizes, in any cache")
@@ -221,12 +221,12 @@ class IoClaim:
         below = io_growth_lower_bound(self.costs, self.cost, self.known)
         if below is not None:
             found = Growth(below, None, self.facts)
-            yield _Bounds((found,), f"every schedule has {found.text}", "for every schedule ", orders=True)
+            yield _Bounds((found,), f"every schedule costs {found.text}", "for every schedule ", orders=True)
 
     def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
         """Of a claim that is not decided from above, where it is known to hold."""
         when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
-        return replace(found, reason=f"{found.reason}; it is known to be O of this when {when}") if when else found
+        return replace(found, reason=f"{found.reason}; proved to be O of this when {when}") if when else found
 
     def _holds_within(self, regime: ConditionalBound) -> bool:
         """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""

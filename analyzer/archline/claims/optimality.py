@@ -110,7 +110,7 @@ def _terms_below(
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 
-UNREAD = "its growth cannot be read from its form"
+UNREAD = "its growth cannot be derived from its closed form"
 
 
 @dataclass(eq=False)
@@ -127,7 +127,9 @@ class _Search:
         """From few lines to many, as the factor becomes smaller."""
         assert self.cost.orderless is not None
         if self.least is None or is_number(self.least, 1):
-            yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for every schedule is known")
+            yield OptimalityRegime(
+                "", None, self.cost.orderless.reason or "no lower bound that holds for every schedule is known"
+            )
         elif self.cost.orders is not None:
             yield from self._by_orders()
         else:
@@ -140,7 +142,7 @@ class _Search:
             return
         for each in found:
             if not in_any_cache(self.costs, self.cost, each, self.facts, self.scope):
-                yield OptimalityRegime(each.when, None, "its growth is not known in caches of few lines")
+                yield OptimalityRegime(each.when, None, "its growth is unknown for caches with few lines")
                 continue
             assert each.upper is not None
             yield self._regime(each.when, each.upper, each.facts)
@@ -196,7 +198,7 @@ class _Search:
                     break
             else:
                 return OptimalityRegime(when, factor)
-        return OptimalityRegime(when, None, "no candidate factor is proved")
+        return OptimalityRegime(when, None, "none of the candidate factors could be proved")
 
 
 def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:

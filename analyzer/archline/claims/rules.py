@@ -52,7 +52,7 @@ BECAME_UNKNOWN = Rule(
 )
 UNNEEDED = Rule(
     "AL605",
-    "nothing needs this entry",
+    "unused suppression or baseline entry",
     """
     A comment `# archline: ignore CODE` ignores nothing: no such finding is made at its line, or it names no code of a
     finding (AL601 to AL604). Or an entry of the baseline is about an algorithm that is no more, or accepts a

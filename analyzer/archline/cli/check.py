@@ -42,21 +42,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(problems=(), required="targets")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--where")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, such as AL602, too")
+    parser.add_argument("--strict", action="store_true", help="treat warnings (e.g. AL602) as failures: exit with 1")
     how_much = parser.add_mutually_exclusive_group()
-    how_much.add_argument("-q", "--quiet", action="store_true", help="show what does not hold alone")
-    how_much.add_argument("-v", "--verbose", action="store_true", help="show each claim that holds, however many do")
-    parser.add_argument("--force-exclude", action="store_true", help="leave out named files, too, as `exclude` says")
-    parser.add_argument("--baseline", metavar="FILE", help="compare costs with those of this file")
+    how_much.add_argument("-q", "--quiet", action="store_true", help="show only claims that fail or are undecided")
+    how_much.add_argument("-v", "--verbose", action="store_true", help="list every claim that holds")
     parser.add_argument(
-        "--write-baseline", metavar="FILE", help="write the costs to this file, and take findings about claims over"
+        "--force-exclude", action="store_true", help="apply `exclude` to files named on the command line too"
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="compare costs with this baseline file")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write costs and current findings to this baseline file"
     )
     shared.add(parser, "--tolerance")
-    for option, effect in (("select", "make these findings only"), ("ignore", "make none of these findings")):
+    for option, effect in (("select", "report only these findings"), ("ignore", "do not report these findings")):
         parser.add_argument(
-            f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes, or how they start, such as AL6"
+            f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes or prefixes of codes (e.g. AL6)"
         )
-    parser.add_argument("--certificates", action="store_true", help="show the proofs of growth that holds")
+    parser.add_argument("--certificates", action="store_true", help="show proofs of growth claims that hold")
     shared.add(parser, "--jobs", *shared.PRINTING, choices=formats("checks"))
 
 

@@ -29,16 +29,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         type=lambda text: text.replace("-", "_"),
         choices=("energy", "time", "power", "energy_delay", "bytes"),
-        help="what is compared (default: energy; time where a machine has no energy for the model)",
+        help="quantity to compare (default: energy; time if the machine has no energy for the model)",
     )
     shared.add(parser, "--at")
     parser.add_argument(
-        "--sweep", metavar="SIZES", help="sizes to go through: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
+        "--sweep", metavar="SIZES", help="sizes to sweep: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
     )
     shared.add(parser, "--where", *shared.EXECUTION, "--procs")
-    parser.add_argument("--execute", action="store_true", help="where the bounds do not decide, run on generated data")
-    parser.add_argument("--growth", action="store_true", help="the table of growth as well as the verdicts")
-    parser.add_argument("--all", action="store_true", help="growth that holds with one processor along an axis too")
+    parser.add_argument(
+        "--execute", action="store_true", help="execute on generated data where the bounds do not decide"
+    )
+    parser.add_argument("--growth", action="store_true", help="also print the growth table")
+    parser.add_argument(
+        "--all", action="store_true", help="also print growth that includes one processor along an axis"
+    )
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     shared.add(parser, "--out", *shared.PRINTING, choices=FORMATS)
 

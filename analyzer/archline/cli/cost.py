@@ -29,7 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--at", "--where")
     shared.add(parser, "--cache", help="words of fast memory and of a line, for io at `--at`")
-    parser.add_argument("--all", action="store_true", help="every form in full, with all regimes and lower bounds")
+    parser.add_argument(
+        "--all", action="store_true", help="print every closed form in full, with all regimes and lower bounds"
+    )
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",
@@ -42,21 +44,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--procs",
         type=processors,
         metavar="P",
-        help="show the time on so many processors of a shared memory too: a number, P, or the name of a size",
+        help="also print the running time on this many shared-memory processors: a number, P, or the name of a size",
     )
     parser.add_argument(
         "--lru",
         type=shared.positive,
         metavar="L",
-        help="count the misses of LRU caches with lines of L words exactly (needs the extra `isl`)",
+        help="count the misses of LRU caches with lines of L words exactly (requires the extra `isl`)",
     )
     parser.add_argument(
-        "--limit", type=shared.positive, default=60, metavar="SECONDS", help="time for --lru (default: 60)"
+        "--limit", type=shared.positive, default=60, metavar="SECONDS", help="time limit for --lru (default: 60)"
     )
     parser.add_argument(
         "--problem",
         metavar="NAME(..)",
-        help="what an algorithm on a grid solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
+        help="problem that the grid algorithm solves, for lower bounds: matmul(n, m, p), nbody(n, f), fft(n), "
         "strassen(n), lu(n)",
     )
     shared.add(parser, *shared.PRINTING, choices=FORMATS)
@@ -78,8 +80,8 @@ def execute(options: argparse.Namespace) -> str:
     reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:
-            message = f"the grid of `{each.name}` says how many processors it has"
-            raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P among them: `--at P=8`")
+            message = f"the number of processors is set by the grid of `{each.name}`"
+            raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P: `--at P=8`")
     for metric in options.metric or ():
         reports = _with_metric(reports, metric)
     given = _given(options)
@@ -122,7 +124,7 @@ def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
 def _including(report: CostReport, metric: str) -> CostReport:
     """The costs with a metric. Raises ArchlineError (AL411) where it is not one of such an algorithm."""
     if report.on_grid and metric not in report.metrics:
-        message = f"`{metric}` of `{report.name}`, which runs on a grid, is not derived"
+        message = f"`{metric}` cannot be derived for `{report.name}`, which runs on a grid"
         raise error(rules.OPTIONS_CLASH, message, hint=f"derived are {', '.join(report.metrics)}")
     if metric in ON_GRID and not report.on_grid:
         message = f"`{report.name}` runs on one processor: there are no {metric.replace('_', ' ')} to derive"
@@ -145,7 +147,7 @@ def _given(options: argparse.Namespace) -> Given | None:
         }
         twice = next((name for name in words if name in given), None)
         if twice is not None:
-            raise error(rules.OPTIONS_CLASH, f"`--cache` and `--at` both give {twice}")
+            raise error(rules.OPTIONS_CLASH, f"{twice} is given by both `--cache` and `--at`")
         given = {**words, **given}
     return given
 
@@ -163,7 +165,7 @@ def _points(options: argparse.Namespace, reports: list[CostReport], given: Given
         return [None for _ in reports]
     of_machine = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
     if isinstance(options.procs, int) and of_machine and given.get("P", (options.procs, None))[0] != options.procs:
-        raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` is another P than that of `--at`")
+        raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` contradicts the P given by `--at`")
     if len(reports) == 1:
         return [_point(given, reports[0], options)]
     check_known(given, [report.names for report in reports])

@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, a baseline, or a revision")
     parser.add_argument("head", nargs="?", metavar="HEAD", help="the newer version (default: the work tree)")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 where a bound rose, too")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bound rose, too")
     shared.add(parser, "--tolerance")
-    parser.add_argument("--only", choices=("growth",), help="changes that leave the order of growth as it was are none")
+    parser.add_argument("--only", choices=("growth",), help="report only changes of growth order")
     parser.add_argument("--all", action="store_true", help="show all regimes of the cache in which a cost changed")
     text = "show values at n=64,m=2^20; may be repeated"
     parser.add_argument("--at", action="append", default=[], dest="sizes", metavar="SIZES", help=text)

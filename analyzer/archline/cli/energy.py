@@ -22,9 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(required="machines")
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.ENERGY_TARGET)
     shared.add(parser, *shared.MACHINES, "--model", "--power", "--at", "--where", *shared.EXECUTION, "--procs")
-    parser.add_argument("--sweep", metavar="SIZES", help="sizes to go through, a row each: P=1..64, n=m=64..8192")
+    parser.add_argument("--sweep", metavar="SIZES", help="sizes to sweep, one row each: P=1..64, n=m=64..8192")
     shared.add(parser, "--measured")
-    parser.add_argument("--all", action="store_true", help="of a grid in symbols: all forms in full, for all sizes")
+    parser.add_argument(
+        "--all", action="store_true", help="for grid algorithms: print all symbolic forms in full, for all sizes"
+    )
     shared.add(parser, *shared.PRINTING, choices=FORMATS)
 
 

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("file", metavar="FILE", help="measurements in SI units, a run a row")
     parser.add_argument("--model", metavar="MODEL", default="roofline", help="roofline or ice (default: roofline)")
-    parser.add_argument("--out", metavar="FILE", help="write a machine, a new `.toml` file, that the model can use")
+    parser.add_argument("--out", metavar="FILE", help="write the fitted machine to a new `.toml` file")
     shared.add(parser, "--format", choices=("text", "json"))
 
 

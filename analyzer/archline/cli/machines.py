@@ -19,13 +19,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="a machine, NAME@VARIANT, or the path of a machine's `.toml` file"
     )
-    parser.add_argument("draft", nargs="?", metavar="NEW", help="after `new`: the name of a machine to be drafted")
+    parser.add_argument("draft", nargs="?", metavar="NEW", help="after `new`: name of the machine to draft")
     parser.add_argument(
-        "--from", dest="listing", nargs=2, metavar=("COMMAND", "FILE"), help="a listing of lscpu or nvidia-smi"
+        "--from", dest="listing", nargs=2, metavar=("COMMAND", "FILE"), help="output of lscpu or nvidia-smi"
     )
     parser.add_argument("-o", "--out", metavar="FILE", help="write the draft to a new `.toml` file")
     parser.add_argument(
-        "--year", type=shared.natural, metavar="YEAR", help="carry its trends on to a year (Czechowski et al., Table 1)"
+        "--year",
+        type=shared.natural,
+        metavar="YEAR",
+        help="extrapolate the machine's trends to a year (Czechowski et al., Table 1)",
     )
     shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
 

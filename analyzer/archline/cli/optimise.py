@@ -26,21 +26,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--minimise",
         choices=("energy", "time", "power", "energy_delay", "bytes"),
         default="energy",
-        help="what is to be least (default: energy)",
+        help="quantity to minimise (default: energy)",
     )
-    text = "what varies: sizes, symbols, quantities of the machine; with ranges where facts give none: P=1..64,M"
+    text = "variables: sizes, symbols, machine quantities; add a range where no fact gives one: P=1..64,M"
     parser.add_argument("--over", action="append", default=[], metavar="NAMES", help=text)
-    text = 'a bound on what it takes: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated'
+    text = 'constraint: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated'
     parser.add_argument("--subject", action="append", default=[], metavar="BOUND", help=text)
-    text = "instead: quantities to halve as few times in all as --subject asks for; together: gamma_e=delta_e"
+    text = "instead: find the fewest halvings of these quantities that meet --subject; grouped: gamma_e=delta_e"
     parser.add_argument("--halve", action="append", default=[], metavar="NAMES", help=text)
-    parser.add_argument("--integer", default="", metavar="NAMES", help="symbols of formulas that are whole numbers")
+    parser.add_argument("--integer", default="", metavar="NAMES", help="symbols that take integer values")
     shared.add(parser, "--at", "--where", "--cache")
     parser.add_argument(
         "--bound",
         choices=("upper", "lower"),
         default="upper",
-        help="which ends of costs count that are only bounded (default: upper)",
+        help="which bound to use for costs that are not exact (default: upper)",
     )
     shared.add(parser, *shared.PRINTING, choices=("text", "json"))
 

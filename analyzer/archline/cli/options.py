@@ -46,7 +46,7 @@ class _ModelName:
 MODEL_NAME = _ModelName()
 MODELS = "%(type)s"
 """The list of models, in the help of an option whose type is MODEL_NAME."""
-USUAL = "the first of roofline+levels, ice and roofline that the machine can feed"
+USUAL = "the first of roofline+levels, ice and roofline for which the machine has all quantities"
 
 
 def read_model(options: argparse.Namespace) -> Model | None:
@@ -72,7 +72,7 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
 def only_machine(options: argparse.Namespace) -> Machine:
     """The one machine that is named, with the parameters given. Raises ArchlineError (AL411 for several)."""
     if len(options.machines) > 1:
-        raise error(rules.OPTIONS_CLASH, f"`{options.machines[1]}` is a second machine; give one")
+        raise error(rules.OPTIONS_CLASH, f"only one machine can be given; `{options.machines[1]}` is a second one")
     return read_machines(options)[0]
 
 
@@ -81,7 +81,7 @@ def energy_settings(options: argparse.Namespace) -> Settings:
     from archline.energy.caches import Settings
 
     if options.block is not None and options.matrix is None:
-        raise error(rules.OPTIONS_CLASH, "`--block` says how a matrix is cut; it needs `--matrix`")
+        raise error(rules.OPTIONS_CLASH, "`--block` is the block size of a matrix; it requires `--matrix`")
     cache, chosen = read_cache(options)
     return Settings(
         cache,
@@ -116,7 +116,7 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """A whole number, 1 or more."""
     if natural(text) < 1:
-        raise argparse.ArgumentTypeError("expected a number that is at least 1")
+        raise argparse.ArgumentTypeError("expected a number >= 1")
     return int(text)
 
 
@@ -133,37 +133,37 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         'set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
         {"metavar": "NAME=VALUE", "dest": "parameters", **_REPEATED},
     ),
-    "--year": ("carry the machines' trends on to a year", {"type": natural, "metavar": "YEAR"}),
+    "--year": ("extrapolate the machines' trends to a year", {"type": natural, "metavar": "YEAR"}),
     "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL", "type": MODEL_NAME}),
-    "--power": ("the energy at most, by the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
+    "--power": ("upper bound on energy from the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
     "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
     "--where": (
         'further facts about sizes, such as "nz >= n, b divides n"',
         {"action": Joined, "metavar": "FACTS"},
     ),
     "--matrix": ("a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel", {"metavar": "FILE"}),
-    "--block": ("the block size, where the kernel takes blocks", {"type": positive, "metavar": "B"}),
+    "--block": ("block size, for kernels over blocks", {"type": positive, "metavar": "B"}),
     "--cache": (
-        "words of fast memory and of a line (default: the machine's, else Z=32768,L=8)",
+        "capacity of fast memory and line length in words (default: the machine's, else Z=32768,L=8)",
         {"action": Joined, "metavar": "Z=..,L=.."},
     ),
     "--policy": ("replacement (default: optimal)", {"choices": ("optimal", "lru"), "default": "optimal"}),
     "--seed": ("seed of the generated data (default: 0)", {"type": natural, "default": 0, "metavar": "N"}),
-    "--plain": ("run as plain Python, never compiled", _FLAG),
-    "--procs": ("processors, in models that count them", {"type": positive, "metavar": "P"}),
-    "--measured": ("inputs as a run counts them, instead of derived bounds", _FLAG),
-    "--tolerance": ("pass costs that are proved to rise by no more, such as 2%%, at all sizes", {"metavar": "SHARE"}),
+    "--plain": ("run as plain Python without compiling", _FLAG),
+    "--procs": ("number of processors, for models that use it", {"type": positive, "metavar": "P"}),
+    "--measured": ("use inputs counted by a run instead of derived bounds", _FLAG),
+    "--tolerance": ("accept increases proved to be at most this share at all sizes, e.g. 2%%", {"metavar": "SHARE"}),
     "--out": ("write a picture, .svg, .png or .pdf (needs the extra `plots`)", {"metavar": "FILE"}),
     "--jobs": (
-        "check so many targets at a time (default: one for each processor)",
+        "number of targets to check in parallel (default: one per processor)",
         {"type": positive, "metavar": "N"},
     ),
     "--time-limit": (
-        "processor time after which bounds are no longer sharpened, which is said; 0 for none (default: 10)",
+        "CPU time limit for tightening bounds (a note is printed if it is reached); 0 = no limit (default: 10)",
         {"type": natural, "default": os.environ.get("ARCHLINE_TIME_LIMIT", "10"), "metavar": "SECONDS"},
     ),
-    "--no-cache": ("neither read nor write the cache of earlier results", _FLAG),
-    "--format": ("how to print the result (default: text)", {"default": "text"}),
+    "--no-cache": ("do not use the result cache", _FLAG),
+    "--format": ("output format (default: text)", {"default": "text"}),
 }
 """The options that commands share: what each does, and how it is read."""
 MACHINES = ("--machine", "--parameter", "--year")
@@ -247,7 +247,9 @@ def prints(
             allow(0)
         sys.stdout.write(text)
         if reached:
-            note = f"the time limit of {options.time_limit} s was reached: `--time-limit` may give sharper answers"
+            note = (
+                f"the time limit of {options.time_limit} s was reached; a larger `--time-limit` may give tighter bounds"
+            )
             print(note, file=sys.stdout if options.format == "text" else sys.stderr)
         return code
 
@@ -266,7 +268,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a positive number of seconds")
     return value
 
 
@@ -306,9 +308,11 @@ def read_words(text: str) -> dict[str, int]:
     for name, (value, span) in given.items():
         if name not in ("Z", "L"):
             hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
-            raise error(rules.WRONG_CACHE, f"a cache has Z and L, not `{name}`", span=span, hint=hint)
+            raise error(
+                rules.WRONG_CACHE, f"a cache is given by Z and L; unknown parameter `{name}`", span=span, hint=hint
+            )
         if not isinstance(value, int) or value < 1:
-            raise error(rules.WRONG_CACHE, f"`{name}` is a whole number of words, 1 at least", span=span)
+            raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
         words[name] = value
     missing = [name for name in ("Z", "L") if name not in words]
     if missing:

@@ -19,10 +19,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--relation",
         choices=("O", "Theta", "Omega", "compare"),
         default="O",
-        help="what is asked of F and G (default: O); compare says which of them grows faster",
+        help="relation to decide between F and G (default: O); compare decides which grows faster",
     )
     parser.add_argument("--explain", action="store_true", help="show the proof")
-    parser.add_argument("--verify", action="store_true", help="check the proof or counterexample by a second program")
+    parser.add_argument(
+        "--verify", action="store_true", help="verify the proof or counterexample with the independent checker"
+    )
     shared.add(parser, "--format", choices=("text", "json"))
 
 

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=("equal", "differs", "undecided"), help="show the rows of one verdict")
     parser.add_argument("--place", metavar="PLACE", help='show the rows of one place: "(19)", "Table II"')
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
-    parser.add_argument("--figure", metavar="NUMBER", help="draw a figure of one paper again: print its points")
+    parser.add_argument("--figure", metavar="NUMBER", help="recompute a figure and print its data")
     parser.add_argument("--out", metavar="FILE", help="write the figure, .svg, .png or .pdf (needs the extra `plots`)")
     shared.add(parser, "--no-cache", "--format", choices=("text", "json", "markdown"))
 

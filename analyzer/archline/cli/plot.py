@@ -43,8 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=tuple(TAKEN), default="io", help="what is drawn (default: io)")
     shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
-    parser.add_argument("--intensity", type=_intensity, metavar="I", help="flop/B as it is; greenup needs it")
-    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="balance (default: 15 from the machine's on)")
+    parser.add_argument("--intensity", type=_intensity, metavar="I", help="intensity in flop/B; required by greenup")
+    parser.add_argument(
+        "--years", type=_years, metavar="FROM..TO", help="years, for balance (default: 15 from the machine's year)"
+    )
     parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
     shared.add(parser, "--out")
     shared.add(parser, "--seed", default=None)
@@ -143,9 +145,9 @@ def _line(options: argparse.Namespace) -> int:
     value, span = given.get("L", (None, None))
     other = next((each for name, (_, each) in given.items() if name != "L"), None)
     if other is not None:
-        raise error(rules.WRONG_CACHE, "the plot runs over Z; give L alone", span=other, hint="--cache L=8")
+        raise error(rules.WRONG_CACHE, "Z is the x axis; give only L", span=other, hint="--cache L=8")
     if not isinstance(value, int) or value < 1:
-        raise error(rules.WRONG_CACHE, "`L` is a whole number of words, 1 at least", span=span)
+        raise error(rules.WRONG_CACHE, "`L` must be a positive whole number of words", span=span)
     return value
 
 

@@ -31,9 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("target", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--at", "--where", *shared.EXECUTION)
-    parser.add_argument(
-        "--procs", type=shared.positive, metavar="P", help="count io for P processors with a cache of their own each"
-    )
+    parser.add_argument("--procs", type=shared.positive, metavar="P", help="simulate P processors with private caches")
     parser.add_argument(
         "--schedule", metavar="S", help="static, chunked:C or stealing[:SEED], with --procs (default: static)"
     )
@@ -41,14 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("simulated", "mpi"),
         default="simulated",
-        help="what algorithms on a grid run on: simulated processors, or a rank of MPI each (default: simulated)",
+        help="engine for grid algorithms: simulated processors, or one MPI rank each (default: simulated)",
     )
     parser.add_argument(
         "--timeout",
         type=shared.seconds,
         default=5.0,
         metavar="SECONDS",
-        help="how long a rank of MPI waits before it makes sure that not all do (default: 5)",
+        help="seconds an MPI rank waits before it checks for deadlock (default: 5)",
     )
     parser.add_argument(
         "--explain", action="store_true", help="show the critical path of the words, or with --machine of the time"
@@ -92,8 +90,8 @@ def _on(machine: Machine, settings: Settings, processors: Processors | None) -> 
 
     levels = [] if processors and settings.chosen_cache else [name for name, _ in level_caches(machine)]
     if processors and levels:
-        message = f"with `--procs` each processor has one cache, and machine `{machine.name}` has levels"
-        raise error(rules.OPTIONS_CLASH, message, hint="give --cache Z=..,L=.. in place of --machine")
+        message = f"with `--procs` each processor has one cache, but machine `{machine.name}` has several levels"
+        raise error(rules.OPTIONS_CLASH, message, hint="use --cache Z=..,L=.. instead of --machine")
     return settings.on(machine, levels)
 
 
@@ -104,7 +102,7 @@ def _path(options: argparse.Namespace) -> str | None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
         return None
     if options.engine == "mpi":
-        message = "`--explain` follows simulated processors, whose costs are the same; leave `--engine mpi` out"
+        message = "`--explain` follows simulated processors, whose costs are identical; omit `--engine mpi`"
         raise error(rules.OPTIONS_CLASH, message)
     if options.metric == "time" and not options.machines:
         raise error(rules.OPTIONS_CLASH, "`--metric time` needs a `--machine`")

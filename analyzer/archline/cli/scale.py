@@ -28,13 +28,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="MODEL", help="linear or two_level, also with +overlap (default: by the grid)"
     )
     shared.add(parser, "--at", "--where")
-    text = "sizes that grow: c=1..8, P=8..64 step 8"
+    text = "sizes to sweep: c=1..8, P=8..64 step 8"
     parser.add_argument("--vary", action="append", default=[], metavar="SIZES", help=text, required=True)
     parser.add_argument(
-        "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="how much is perfect still (default: 1.5)"
+        "--factor",
+        type=_factor,
+        default=Fraction(3, 2),
+        metavar="F",
+        help="tolerance factor for perfect scaling (default: 1.5)",
     )
     parser.add_argument(
-        "--measured", action="store_true", help="inputs as runs on simulated processors count them, not derived bounds"
+        "--measured",
+        action="store_true",
+        help="use inputs counted by runs on simulated processors instead of derived bounds",
     )
     shared.add(parser, *shared.PRINTING, choices=("text", "json"))
 

@@ -146,7 +146,7 @@ def _check(
     if by is not None and by not in QUANTITIES:
         raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
     if not machines and (at is not None or sweep is not None or settings.matrix is not None):
-        raise error(rules.OPTIONS_CLASH, "sizes say nothing without a machine", hint="give --machine NAME")
+        raise error(rules.OPTIONS_CLASH, "sizes require a machine", hint="give --machine NAME")
 
 
 def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
@@ -155,7 +155,11 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
     usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
     models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
-        raise error(rules.OPTIONS_CLASH, f"the targets are for {' and '.join(models)}", hint="choose one: --model NAME")
+        raise error(
+            rules.OPTIONS_CLASH,
+            f"the targets belong to different models: {' and '.join(models)}",
+            hint="choose one: --model NAME",
+        )
     return next(iter(models.values()))
 
 

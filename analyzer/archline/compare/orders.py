@@ -43,7 +43,7 @@ SEEN = 400
 """The last of so many sizes shows what leaves a comparison open."""
 MAX_ZEROS = 100
 """At so many sizes it is looked whether one side is 0 and the other is not."""
-UNDECIDED = "no counterexample at the sizes checked, and no proof"
+UNDECIDED = "no proof, and no counterexample at the sizes checked"
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
@@ -131,7 +131,7 @@ class CostOrder:
                 return self._open("there is no value" if each is None else each.reason, point)
         match found:
             case []:
-                return OrderVerdict("unknown", "no sizes satisfy the facts, or no run ends at them")
+                return OrderVerdict("unknown", "no sizes satisfy the facts, or no run terminates at them")
             case [(_, OrderVerdict(reason=reason))]:
                 return self._holding(f"at these sizes {reason}")
             case _:
@@ -316,7 +316,7 @@ class CostOrder:
             )
             found = list(islice(several, MAX_CASES + 1))
             if len(found) > MAX_CASES:
-                raise OpenError("their bounds have too many cases together")
+                raise OpenError("their bounds have too many combined cases")
         return found
 
     def _by_boxes(self) -> OrderVerdict | None:
@@ -363,7 +363,7 @@ class CostOrder:
             elif all(self._symbols.facts.nonnegative(-each) for each in factors):
                 value = value.substitute({name: uppers[0]})
             else:
-                raise OpenError("the sign of a factor of a cost is not known")
+                raise OpenError("the sign of one factor of a cost is unknown")
         return value
 
 

@@ -207,7 +207,7 @@ class InSymbols:
             case _:
                 power = right.above.constant_term
                 if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
-                    raise OpenError("a power of a cost that is no whole number")
+                    raise OpenError("a power of a cost that is not a whole number")
                 return reduce(_Quotient.__mul__, [left] * int(power.p), _Quotient(ONE))
 
     def call(self, function: str, values: Sequence[_Quotient], expr: s.Call) -> _Quotient:

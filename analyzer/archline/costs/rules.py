@@ -39,7 +39,7 @@ TOO_SMALL = Rule(
 )
 FACT_FAILS = Rule(
     "AL407",
-    "the sizes break a `where` fact",
+    "sizes violate a `where` fact",
     """
     The algorithm, or `--where`, states a fact that is false at the sizes given. Costs are derived under those facts,
     so nothing is known there. Change the sizes.
@@ -68,7 +68,7 @@ WHICH_ALGORITHM = Rule(
 )
 OPTIONS_CLASH = Rule(
     "AL411",
-    "options that do not go together",
+    "incompatible options",
     "The message says which options exclude or need each other; `archline COMMAND --help` describes each.",
 )
 UNKNOWN_CODE = Rule("AL412", "no such rule", "`archline explain` without a code lists all rules.")

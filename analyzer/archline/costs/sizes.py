@@ -101,7 +101,7 @@ def read_sizes(text: str, option: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, (value, span) in read_settings(text, option).items():
         if value != int(value):
-            raise error(rules.NOT_AN_INTEGER, f"the value of `{name}` is no integer", span=span)
+            raise error(rules.NOT_AN_INTEGER, f"the value of `{name}` is not an integer", span=span)
         found[name] = int(value)
     return found
 
@@ -110,11 +110,11 @@ def parse_share(text: str) -> Fraction:
     """A share as `2%` or `0.02` says; without `%` it is less than 1. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
-        raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is no share", hint="write it as 2% or 0.02")
+        raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share", hint="write it as 2% or 0.02")
     found = Fraction(number) / (100 if text.strip().endswith("%") else 1)
     if found >= 1 and not text.strip().endswith("%"):
         raise error(
-            rules.NOT_A_NUMBER, f"`{text[:40]}` is no share below 1", hint=f"write {number}% or a share, as 0.02"
+            rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share below 1", hint=f"write {number}% or a share, as 0.02"
         )
     return found
 

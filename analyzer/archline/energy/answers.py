@@ -62,7 +62,7 @@ def energies(
     """
     check_facts(where, subjects)
     if at is None and settings.runs:
-        raise error(rules.OPTIONS_CLASH, "a run needs sizes", hint="give --at")
+        raise error(rules.OPTIONS_CLASH, "a run requires sizes", hint="give --at")
     if at is not None:
         check_known(at, [each.names for each in subjects])
     found: list[EnergyResult] = []
@@ -78,7 +78,7 @@ def energies(
                 else numeric(each, machine, chosen, own(point, each), settings)
             )
             if model is None and chosen.name.startswith("roofline") and not isinstance(each, FormulaSubject):
-                why = "has levels of caches" if "+" in chosen.name else "cannot feed ice"
+                why = "has levels of caches" if "+" in chosen.name else "lacks quantities that ice needs"
                 note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
                 result = replace(result, notes=(note, *result.notes))
             found.append(result)
@@ -104,7 +104,7 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     read |= of_caches if own_cache and found.needed & {*OF_CACHE} else set()
     unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
     if unread:
-        message = f"model `{model.name}` on machine `{machine.name}` does not read `{unread[0]}`"
+        message = f"model `{model.name}` on machine `{machine.name}` does not use `{unread[0]}`"
         raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")
     return found, machine
 
@@ -122,7 +122,7 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
     if not fine:
         what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
         hint = "its rates are the whole device's" if not model.processors else "give formulas in which P stands"
-        raise error(rules.OPTIONS_CLASH, f"`--procs` says nothing about {what} in model `{model.name}`", hint=hint)
+        raise error(rules.OPTIONS_CLASH, f"model `{model.name}` does not use `--procs` for {what}", hint=hint)
     return machine
 
 
@@ -142,7 +142,7 @@ def numeric(
         elif model.processors in ("cores", "span"):
             settings = replace(settings, procs=_processors(at["P"][0]))
         else:
-            message = f"P says nothing about `{chosen.name}`, a program of shared memory, in model `{model.name}`"
+            message = f"model `{model.name}` does not use P for `{chosen.name}`, a shared-memory program"
             raise error(rules.OPTIONS_CLASH, message, hint="give P for algorithms on grids alone, or another model")
     on, machine = applied(chosen, machine, model, settings)
     model = on.model
@@ -186,7 +186,7 @@ def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings)
 
 def _processors(value: object) -> int:
     if not isinstance(value, int) or value < 1:
-        raise error(rules.TOO_SMALL, f"P is {value}; it is a whole number, 1 at least")
+        raise error(rules.TOO_SMALL, f"P is {value}; it must be a positive integer")
     return value
 
 
@@ -226,7 +226,7 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     metrics = tuple(known.symbolic(name) for name in names)
     unknown = [each for each in metrics if each.bounds is None]
     if unknown:
-        message = f"the {unknown[0].name} of `{chosen.name}` is unknown: {unknown[0].reason}"
+        message = f"the {unknown[0].name} of `{chosen.name}` could not be derived: {unknown[0].reason}"
         raise error(rules.NEEDS_BOUND, message)
     bounds = {each.name: _bounds(each) for each in metrics}
     numbers = {name: _number(value) for name, value in machine.values.items()}

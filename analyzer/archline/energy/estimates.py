@@ -119,17 +119,17 @@ class ModelOnMachine:
     def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
         units = _with_units(missing)
         given = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
-        message = f"machine `{self.machine.name}` cannot feed model `{self.model.name}`: it has no {units}"
+        message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
         others = (ModelOnMachine(each, self.machine, self.metrics) for each in models())
         fed = [each.model.name for each in others if not (each.missing or each._missing_metrics)]
-        models_ = f", or --model {' or '.join(fed)}, which it can feed" if fed else ""
+        models_ = f", or use --model {' or '.join(fed)}, for which the machine has all quantities" if fed else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {given}{models_}")
 
     def _require_positive(self) -> None:
         for text in self.model.positive:
             expr = self.complete(parsed(text))
             if names_in(expr) <= self.constants.keys() and value_of(expr, self.constants).lower <= 0:
-                where = f"machine `{self.machine.name}` does not suit model `{self.model.name}`"
+                where = f"machine `{self.machine.name}` is not usable with model `{self.model.name}`"
                 hint = "give " + " ".join(f"--parameter {name}=..." for name in sorted(names_in(expr)))
                 raise error(rules.UNSUITED_MACHINE, f"{where}: {text} is not above 0", hint=hint)
 

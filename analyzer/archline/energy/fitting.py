@@ -33,8 +33,8 @@ ROUNDS = 4
 LEAST_SIDE = 3
 """How many runs at least are on either side of ICE's maximum."""
 WHAT_TO_MEASURE = {
-    frozenset(("eps_flop", "pi0")): "runs bound by memory, with few flops a byte: their time does not follow flops",
-    frozenset(("eps_mem", "pi0")): "runs bound by computation, with many flops a byte: their time is not that of bytes",
+    frozenset(("eps_flop", "pi0")): "memory-bound runs (few flops per byte): their time does not depend on flops",
+    frozenset(("eps_mem", "pi0")): "compute-bound runs (many flops per byte): their time does not depend on bytes",
     frozenset(("eps_flop", "eps_mem")): "runs whose flops a byte differ tenfold and more",
     frozenset(("eps_op", "eps_io")): "runs whose operations a line differ tenfold and more",
     frozenset(("eps_op", "pi_op")): "runs with many operations a line and little parallelism (work/span)",
@@ -101,9 +101,9 @@ def fitted(model: str, data: Measurements) -> Fit:
     joules, parts = data.columns["joules"], _parts(model, data)
     if data.runs <= len(parts):
         message = f"{counted(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
-        raise error(rules.NOT_DETERMINED, message, hint=f"measure {len(parts) + 1} and more, better some dozens")
+        raise error(rules.NOT_DETERMINED, message, hint=f"measure at least {len(parts) + 1} runs, better several dozen")
     if absent := [name for name, part in parts.items() if not np.any(part)]:
-        raise _refusal("it takes no part in any of the runs", absent[0])
+        raise _refusal("it does not contribute to any of the runs", absent[0])
     rates = {
         rate + name.removeprefix(energy): float(np.max(part / parts["pi0"]))
         for name, part in parts.items()
@@ -164,7 +164,7 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
         # A parameter and the place of the split more are worth it by Schwarz's criterion, with a margin of half of it.
         if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
-    raise _refusal("one side of the maximum explains all runs as well as two do", "pi_op", "pi_io")
+    raise _refusal("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
 
 
 @record(eq=False)

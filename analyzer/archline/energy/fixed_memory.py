@@ -156,7 +156,7 @@ def _solved(subject: Subject) -> dict[str, Shape] | str:
         return "the memory of a processor is not known to grow like a product of sizes"
     known = [each for each in extents if each is not None]
     if len(known) < len(extents):
-        return "an extent of the grid is no product of sizes"
+        return "an extent of the grid is not a product of sizes"
     own = sorted({base.key for each in known for base in each.powers} - {PROCESSORS})
     equations = [memory.inverse() * size(MEMORY)]
     if not any(factor(PROCESSORS) in each.powers for each in known):

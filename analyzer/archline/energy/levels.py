@@ -38,7 +38,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
     unknown = without_capacity(known)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
-        message = f"machine `{machine.name}` cannot feed model `{model.name}`: it has no `{missing}` (B)"
+        message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
         hint = f"its file says so in `[level.{missing[:2]}.quantity.capacity]`; or give --parameter {missing}=32KiB"
         raise error(rules.UNSUITED_MACHINE, message, hint=hint)
     served = ["accesses*word", *(f"{level}_bytes{IN_WORDS}" for level in levels[:-1])]

@@ -265,7 +265,7 @@ class _Reader:
             return unit
         rule, problem = rules.UNKNOWN_UNIT, f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
         if unit is not None:
-            rule, problem = rules.DIMENSION, f"is in {base}, and `{written}` is no unit of that dimension"
+            rule, problem = rules.DIMENSION, f"is in {base}, and `{written}` is not a unit of that dimension"
         self.report(rule, f"{where} {problem}", (*path, "unit"), unit_hint(written, base))
         return None
 

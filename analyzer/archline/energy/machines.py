@@ -304,7 +304,7 @@ def parameter(name: str, value: str) -> Quantity:
     number, written = with_unit.groups() if with_unit else (value, base)
     unit = parse_unit(written)
     if unit is None or unit.dimension != QUANTITIES[name].dimension:
-        message = f"`{name}` is in {base}, and `{written}` is no unit of that dimension"
+        message = f"`{name}` is in {base}, and `{written}` is not a unit of that dimension"
         raise error(rules.PARAMETER, message, hint=unit_hint(written, base))
     try:
         amount = evaluate(parse_expression(number, f"--parameter {name}"), {})

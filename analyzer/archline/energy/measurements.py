@@ -109,7 +109,7 @@ def _wrong(name: str, cell: Any) -> str:
     """What is wrong with an entry; empty for nothing."""
     if name == PRECISION:
         known = str(cell).lower() in PRECISIONS
-        return "" if known else f"`{str(cell)[:40]}` is no precision: {', '.join(PRECISIONS)}"
+        return "" if known else f"`{str(cell)[:40]}` is not a precision: {', '.join(PRECISIONS)}"
     try:
         number = float(cell)
     except (TypeError, ValueError, OverflowError):

@@ -57,7 +57,7 @@ def scaling_of(
     sweeps = [SizeSweep.read(each) for each in vary]
     if len({len(each.points) for each in sweeps}) > 1:
         lengths = ", ".join(f"{each.variable} has {len(each.points)}" for each in sweeps)
-        raise error(rules.OPTIONS_CLASH, f"sizes that vary together need as many values: {lengths}")
+        raise error(rules.OPTIONS_CLASH, f"sizes that vary together must have the same number of values: {lengths}")
     steps = tuple(_steps(chosen, machine, taken, given, sweeps, settings or Settings()))
     counts = [each.processors.lower for each in steps if each.result is not None]
     if any(after <= before for before, after in pairwise(counts)):
@@ -90,7 +90,7 @@ def _steps(
             yield ScaleStep(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
             continue
         if "P" not in found.inputs:
-            message = f"`{chosen.name}` does not say on how many processors it runs"
+            message = f"`{chosen.name}` does not define its number of processors"
             raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
         yield ScaleStep(sizes, found)
 

@@ -275,7 +275,7 @@ class FormulaSubject:
         words = {"Z": (settings.cache.Z, None), "L": (settings.cache.L, None)}
         held = {name: each for name, each in words.items() if name in self.target.sizes and name not in at}
         if settings.procs is not None and at.get("P", (settings.procs, None))[0] != settings.procs:
-            raise error(rules.OPTIONS_CLASH, f"`--procs {settings.procs}` is another P than that of `--at`")
+            raise error(rules.OPTIONS_CLASH, f"`--procs {settings.procs}` contradicts the P given by `--at`")
         if settings.procs is not None and "P" in self.target.sizes and "P" not in at:
             held["P"] = (settings.procs, None)
         point = checked_point({**at, **held}, self.names, option=settings.option)

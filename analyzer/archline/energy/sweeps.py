@@ -57,7 +57,7 @@ class SizeSweep:
         found = _SWEEP.fullmatch(text)
         hint = "write n=64..8192 (by doubling), n=m=p=64..8192, or n=100..1000 step 100"
         if found is None:
-            raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is no sweep", hint=hint)
+            raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is not a sweep", hint=hint)
         names = tuple(name.strip() for name in found[1].split("=") if name.strip())
         low, high = (_whole(part, hint) for part in (found[2], found[3]))
         step = None if found[4] is None else _whole(found[4], hint)

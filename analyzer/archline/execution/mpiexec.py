@@ -91,7 +91,7 @@ def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[...,
         except (pickle.PicklingError, AttributeError, TypeError):
             found = False
         if not found:
-            message = f"the function registered for the extern `{name}` is not known to other processes"
+            message = f"the function registered for the extern `{name}` is not available in other processes"
             hint = "put it into a module at its top level, or start the program itself by `mpiexec`"
             raise error(rules.ENGINE, message, hint=hint)
     return externs

@@ -205,7 +205,7 @@ def _atom(expr: s.Expr, *, tight: bool) -> str:
         case s.Reshape(base=base, shape=shape):
             return f"{_expression(base, _ATOM, tight=False)} as [{format_list(shape)}]"
         case s.Unary() | s.Binary():
-            raise AssertionError(f"{type(expr).__name__} is no atom")
+            raise AssertionError(f"{type(expr).__name__} is not an atom")
 
 
 def _subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:

@@ -218,7 +218,7 @@ class Reader:
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else choice("max", (ONE, argument.upper))
             case _:
-                raise OutOfReachError(f"`{text}` as an exponent is no sum of multiples of sizes and logarithms")
+                raise OutOfReachError(f"`{text}` as an exponent is not a sum of multiples of sizes and logarithms")
 
     def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)

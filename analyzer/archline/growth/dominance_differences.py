@@ -369,5 +369,5 @@ def _rational(value: Constant) -> fmpq:
 def _whole(power: Constant) -> int:
     value = _rational(power)
     if value.q != 1 or not 0 < value.p <= e.MAX_WHOLE_POWER:
-        raise OutOfReachError("a power that is no small natural number")
+        raise OutOfReachError("a power that is not a small natural number")
     return int(value.p)

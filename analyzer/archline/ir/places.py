@@ -322,7 +322,7 @@ def bind_call(
         known = isinstance(argument, s.Name) and argument.id in outer.segments
         # Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time.
         if parameter.name in own.segments and place.loops and not known:
-            raise UntracedError("offsets that may be others in each iteration", argument.span)
+            raise UntracedError("array offsets that may change between iterations", argument.span)
     segments = {name: _segments(each, call, values) for name, each in own.segments.items()}
     facts = given[-1].inside if given else outer.facts
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)

@@ -95,7 +95,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             except EvaluationError as problem:
                 raise NotStaticError(str(problem), expr) from None
         case s.Real():
-            raise NotStaticError("a number with a decimal point is no integer or fraction", expr)
+            raise NotStaticError("a number with a decimal point is not an integer or fraction", expr)
         case s.Unary() | s.Element() | s.Reshape():
             raise NotStaticError("it depends on the data", expr)
 
@@ -175,7 +175,7 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
         case _:
             pass
     if exponent.is_constant:
-        raise NotStaticError("a power whose exponent is no multiple of 1/2 of at least 0", expr)
+        raise NotStaticError("a power whose exponent is not a multiple of 1/2 of at least 0", expr)
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 

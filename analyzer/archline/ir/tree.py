@@ -30,13 +30,14 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     for each in (algorithm, *reachable(module, algorithm)):
         if each.grid:
             raise UntracedError(
-                "io is derived on one processor, not on a grid: ask for it of what the processors call", each.span
+                "io is derived for one processor, not for a grid: derive it for algorithms that the processors call",
+                each.span,
             )
         for moving in s.find(each.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)
         for node, _, metric in declared_costs(module, each.body):
             if metric == "io":
-                raise UntracedError("declared io is not added up in this version", node.span)
+                raise UntracedError("declared io costs are not supported in this version", node.span)
 
 
 @record(eq=False)

@@ -182,7 +182,7 @@ WRONG_MODE = Rule(
 )
 ATOMIC = Rule(
     "AL244",
-    "nothing to be atomic",
+    "`atomic` without an update",
     """
     `atomic` goes with an update of one array element: `atomic y[i] += v`. A register belongs to its own
     iteration.

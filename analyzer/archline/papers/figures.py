@@ -174,7 +174,7 @@ def _met(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
     """Where a relation, LEFT <= RIGHT or >=, holds."""
     relation = _form(row, text, {})
     if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
-        raise row.wrong(rules.ROW_FORM, f"`{text}` is no relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
+        raise row.wrong(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
     left, right = (_values(row, each, over) for each in (relation.left, relation.right))
     return left <= right if relation.op == "<=" else left >= right
 

@@ -96,7 +96,7 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
         return _relations(row, relation, derived, steps)
     if isinstance(relation, s.Binary) and relation.op in INEQUALITIES and not sided:
-        raise row.wrong(rules.ROW_FORM, "an inequality is printed, and what is derived is none", "printed")
+        raise row.wrong(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
     form, origin = forms.form(derived), forms.form(printed)
     shown = forms.text(form)
     derived = forms.read(shown)  # Without what cancels, so that a witness names what counts.
@@ -112,13 +112,13 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
     points = forms.points(names_in(printed) | names_in(derived), row.numbers)
     if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
         return RowVerdict(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
-    return RowVerdict(row, UNDECIDED, shown, "equal where tried, and their difference was not seen to be 0", steps)
+    return RowVerdict(row, UNDECIDED, shown, "equal at all points tried; equality is not proved", steps)
 
 
 def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
     """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
-        raise row.wrong(rules.ROW_FORM, "an inequality follows, and none is printed", "printed")
+        raise row.wrong(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
     a, b, c, d = (forms.form(each) for relation in (printed, derived) for each in _ordered(relation))
     positive = all(forms.signs(each) == {1} for each in (a, b, c, d))
     same = forms.vanishes(b - d)
@@ -139,7 +139,7 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
                 ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
                 reason = f"the {side} side is {ratio} times what follows"
             return RowVerdict(row, DIFFERS, shown, reason, steps, witness=witness)
-    return RowVerdict(row, UNDECIDED, shown, "no point that tells them apart was met", steps)
+    return RowVerdict(row, UNDECIDED, shown, "no point was found that distinguishes them", steps)
 
 
 def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:

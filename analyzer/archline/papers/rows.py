@@ -152,7 +152,7 @@ class PrintedRow:
         if isinstance(value, kind):
             return value
         expected = {str: "text", list: "list", dict: "table"}[kind]
-        message = f"the row has no {expected} `{key}`" if value is None else f"`{key}` is no {expected}"
+        message = f"the row has no {expected} `{key}`" if value is None else f"`{key}` is not a {expected}"
         raise self.wrong(rules.ROW_FORM, message, key)
 
     def has(self, key: str) -> bool:
@@ -199,7 +199,7 @@ class PrintedRow:
         except ArchlineError as problem:
             raise self.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
         if found is None:
-            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is no number with a unit", key, 'write "25.60 GB/s"')
+            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
         return found
 
     def ends(self, key: str) -> tuple[Fraction, Fraction]:

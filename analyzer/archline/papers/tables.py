@@ -36,7 +36,7 @@ def cell(row: PrintedRow) -> RowVerdict:
     derived, factor = printed.like(exact), printed.value / Fraction(printed.numeral) if printed.value else Fraction(1)
     low, high = (short(each / factor) for each in (allowed.lower, allowed.upper))
     named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
-    steps = (f"{format_expression(rule)} with {named}", f"before they were rounded these allow {low} .. {high}")
+    steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
     if printed.shows(exact):
         return RowVerdict(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
@@ -120,7 +120,7 @@ def units(row: PrintedRow) -> RowVerdict:
     rule = row.formula("rule")
     unit = parsed_unit(row.printed)
     if unit is None:
-        raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is no unit", "printed")
+        raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
     try:
         needed = dimension_of(rule, {name: dimension(text) for name, text in row.table("units").items()})
     except ArchlineError as problem:

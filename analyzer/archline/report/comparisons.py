@@ -108,7 +108,7 @@ def notes(found: CostComparison) -> Iterable[str]:
         yield from beyond_peak(found)
     if any(each.verdict.verdict == OPEN for each in found.points):
         cached = " or another cache" if found.caches else ""
-        yield f"open: the bounds overlap; runs on stated data (--execute){cached} may decide"
+        yield f"undecided: the bounds overlap; runs on generated data (--execute){cached} may decide"
 
 
 def beyond_peak(found: CostComparison) -> list[str]:

@@ -108,7 +108,7 @@ COMPULSORY = {
     "bytes": "each line once, and twice if it is written",
 }
 """What bounds a metric of the cache from below."""
-CERTAIN = "the lines that every run accesses"
+CERTAIN = "compulsory misses of accesses made in every run"
 
 
 def compulsory_label(row: CostRow, lower: Poly) -> str:
@@ -119,7 +119,7 @@ def compulsory_label(row: CostRow, lower: Poly) -> str:
 
 def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
-    yield f"derivation of the {row.metric} of {view.algorithm}: which references keep lines of the cache"
+    yield f"derivation of the {row.metric} of {view.algorithm}: which references stay resident in cache"
     if not row.alternatives:
         yield from _accessed(view, row)
     for each in row.alternatives:
@@ -162,7 +162,7 @@ def _any_schedule(view: CostView, found: AnyScheduleBound) -> Iterator[Part]:
     for each in found.floors:
         count = view.text(each.iterations)
         growth = format_expression(per_line(view.tree(each.iterations), each.power))
-        yield f"io is Omega({growth}): {count} iterations under any schedule, by the data that they access"
+        yield f"io is Omega({growth}) under any schedule: {count} iterations and the data they access (HBL bound)"
     if not found.floors and found.reason:
         yield f"no lower bound for every schedule: {found.reason}"
 
@@ -184,7 +184,7 @@ def _published(found: Published) -> Iterator[Part]:
             compared += f", its leading term is {ratio(each.times)} times ours"
         yield _below(f"io >= {each.text} ({each.by}): {compared}")
     if any(each.times is not None and each.times > NEARLY for each in found.bounds):
-        yield "ours bounds the footprint of an array by that of each access alone"
+        yield "our bound uses, for each array, the footprint of one access at a time, not of their union"
     if found.because is not None:
         yield found.because
     for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
@@ -234,7 +234,7 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     """By the number of accesses."""
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
-    yield f"every access counts as a miss{why}"
+    yield f"every access is counted as a miss{why}"
     for each in row.regimes:
         where = "" if each.when == "otherwise" else "where "
         yield f"{where}{each.when}: io <= {view.text(each.upper)}"
@@ -356,7 +356,7 @@ class _Writer:
         if not claim.lines:
             yield f"{head} is known, as {claim.reason}"
             return
-        yield f"{head} holds by induction: with {goal} for it, each case keeps it if its calls do"
+        yield f"{head} holds by induction: assuming {goal} for its calls, every case satisfies it"
         yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
 
     def _is_shown(self, claim: ProvedClaim) -> bool:

@@ -31,7 +31,7 @@ OF_ENTRIES = {
     (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
-    (rules.UNNEEDED.code, WARNING): ("entry that nothing needs", "entries that nothing needs"),
+    (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Those that are about no claim, by code and level, in words: one, and several."""
 OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
@@ -193,7 +193,7 @@ class CheckReport:
     def _reason(self, view: CheckView, comment: Suppression) -> str:
         """Why nothing needs a comment, and what to do about it; empty where something does."""
         if comment.alone:
-            return "a comment on a line of its own ignores nothing: write it behind the claim"
+            return "a comment on its own line suppresses nothing: put it on the line of the claim"
         known = set(RULES) - {rules.UNNEEDED.code}
         if not comment.codes:
             return f"the comment names no code, such as {rules.NOT_DECIDED.code}: remove the comment"

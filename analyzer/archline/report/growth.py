@@ -121,7 +121,7 @@ def _verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Par
         case Refuted():
             yield from _counterexample(f, g, verdict.counterexample)
         case Undecided(reason=reason):
-            yield f"whether {f} is O({g}) is not decided: {reason}"
+            yield f"undecided whether {f} is O({g}): {reason}"
 
 
 # Counterexamples

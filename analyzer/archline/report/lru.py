@@ -41,8 +41,8 @@ def origin(lru: LruView) -> str:
 
 def _distribution(view: CostView, counts: LruCounts) -> Iterator[Item]:
     yield (
-        f"LRU in {_lines(counts.line)}: accesses by distance, the number of lines accessed since the line was"
-        " last, itself among them; those at distances above the cache's lines are misses"
+        f"LRU in {_lines(counts.line)}: accesses by reuse distance, the number of distinct lines since the last access"
+        " to the line, inclusive; an access misses if its distance exceeds the cache's number of lines"
     )
     rows: list[tuple[str, ...]] = []
     for distance, pieces in _rows(view, counts):

@@ -101,7 +101,7 @@ def _feeds(machine: Machine, model: Model) -> list[str]:
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
     answers = [name for name, each in lacking.items() if not each]
     if on.missing or len(answers) == len(lacking):
-        return [model.name, f"lacks {', '.join(on.missing)}" if on.missing else "has all that it takes"]
+        return [model.name, f"lacks {', '.join(on.missing)}" if on.missing else "has all required quantities"]
     rest = (f"{name} lacks {', '.join(each)}" for name, each in lacking.items() if each)
     return [model.name, "; ".join([*answers, *rest])]
 

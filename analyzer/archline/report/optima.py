@@ -34,7 +34,7 @@ def text(answer: Optimisation, width: int) -> str:
 
 def _none(found: EnergyOptimum) -> str:
     if found.status == BRACKETED:
-        return "no feasible point is found, and not proved that there is none"
+        return "no feasible point was found, and infeasibility is not proved"
     if not found.conflict:
         return f"{INFEASIBLE}: no run ends at any of the {found.points:,} points"
     end = "exclude each other" if len(found.conflict) > 1 else "cannot hold"
@@ -74,7 +74,7 @@ def _count(amount: Interval) -> str:
 def _proved(found: EnergyOptimum) -> str:
     if found.status == BRACKETED:
         assert found.bound is not None
-        return f"not below {found.bound:.6g}: a gap of {found.gap:.2g}"
+        return f"lower bound {found.bound:.6g}: a gap of {found.gap:.2g}"
     if found.method == LATTICE:
         return f"the least of {found.points:,} points"
     return "optimal" if found.gap is not None and found.gap <= EXACT else "optimal up to 1e-6"

@@ -94,7 +94,7 @@ class MissBounds:
     def _access_count_bound(self, sizes: Sizes) -> Fraction:
         found = self._access_cost
         if found.upper is None:
-            raise EvaluationError(found.reason or "accesses are not counted")
+            raise EvaluationError(found.reason or "the number of accesses is unknown")
         return ends_at(found, sizes)[1]
 
     @cached_property
@@ -383,7 +383,7 @@ def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     if missing:
         raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
     if point["Z"] < point["L"]:
-        raise EvaluationError("Z holds no line of L words")
+        raise EvaluationError("Z is smaller than one line of L words")
     return {name: int(value) for name, value in point.items()}
 
 

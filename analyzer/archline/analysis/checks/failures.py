@@ -83,7 +83,7 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
         return None
     call = _always_made(module, algorithm)
     if call is not None:
-        message = "every run makes this recursive call, so that none ends"
+        message = "every run makes this recursive call, so no run terminates"
         return Diagnostic(ENDLESS, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`")
     if algorithm.grid:
         return None

@@ -276,7 +276,7 @@ class Position(Scope):
             return self._mean(amount, self.average.weight)
         found = self.most(amount, span)
         if isinstance(found, KnownAmount) and self.moves(found.upper):
-            return UnknownAmount(f"no bound of {what} holds for all processors", span)
+            return UnknownAmount(f"no bound on {what} holds for all processors", span)
         return found
 
     def somewhere(self, taken: Poly, span: Span) -> Poly:

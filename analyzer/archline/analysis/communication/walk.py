@@ -297,7 +297,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return self._with_step(self._call(invoke, place), invoke, invoke.call.function)
 
     def while_loop(self, loop: s.While, place: Position) -> Spent:
-        return lost("the data decides how often this communicates", loop)
+        return lost("the number of communications depends on data", loop)
 
     def simple(self, statement: s.SimpleStmt, place: Position) -> Spent:
         raise AssertionError("nothing is sent here")

@@ -85,7 +85,7 @@ def _without(amount: Amount, name: str, facts: Facts) -> Amount:
         return amount
     lower, upper = _bounded(amount.lower, name, facts, False), _bounded(amount.upper, name, facts, True)
     if upper is None:
-        return UnknownAmount(f"it depends on `{name}`, of which no `assume` says enough")
+        return UnknownAmount(f"depends on the data value `{name}`; add an `assume` that bounds it")
     if lower is None or facts.nonnegative(_without_rises(lower, facts)):
         return KnownAmount(lower or ZERO, upper)
     return KnownAmount(facts.positive_part(lower), upper)

@@ -122,7 +122,7 @@ class RecursionSolver:
         for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
             if always_terminates(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
                 return f"`where {low} <= {high}` in its header would show it"
-        return "`decreases` in its header says what does"
+        return "declare what decreases with `decreases` in its header"
 
     @memoised
     def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
@@ -167,7 +167,7 @@ class RecursionSolver:
                 with budget(MAX_EFFORT, own=True):
                     self._alike[same] = self._solved(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
-                reason = str(problem) or "the sizes of its calls do not compare with its own"
+                reason = str(problem) or "the sizes of its calls cannot be compared with its own"
                 self._alike[same] = MetricSolution(
                     UnknownAmount(f"`{algorithm.name}` is recursive: {reason}", algorithm.span)
                 )

@@ -409,7 +409,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         each = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
             test.then(repeated(each, trips), scope.facts),
-            "test + at most that many (1 + body + test)",
+            "test + at most this many (1 + body + test)",
             children,
         )
 

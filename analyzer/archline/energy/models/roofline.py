@@ -86,15 +86,15 @@ MODEL = Model(
             error="none stated; of one level, `roofline+cache`, median 4.1 % where the caches alone are used",
             convention="each level is an ideal cache of its own, of the capacity of one, in the serial order; its "
             "bandwidth is that of all of them; L1 serves what registers hold too; several caches of a level may hold "
-            "more than one: the time is no lower bound",
+            "more than one: the time is not a lower bound",
             completed=with_levels,
             without=("cache",),
         ),
         "tdp": Option(
             "the energy is at most `power_rated` times the time, for machines whose energies nobody measured",
             energy={"thermal design power": "power_rated*time"},
-            error="the energy is no estimate: it is at most this if the run takes no longer than the model says and "
-            "draws no more than the thermal design power, what the cooling is made for and no measured maximum",
+            error="the energy is not an estimate: it is at most this if the run takes no longer than the model says"
+            " and draws no more than the thermal design power, what the cooling is made for and no measured maximum",
             at_most=True,
         ),
     },

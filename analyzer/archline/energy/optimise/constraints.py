@@ -68,7 +68,7 @@ class Reading:
         if found is not None and unit is None and found[4]:
             meant = respelt(found[5])
             hint = f"did you mean `{meant}`?" if parse_unit(meant) else 'a unit is written as in "time <= 2 ms"'
-            raise error(rules.CONSTRAINT, f"`{found[5]}` is no unit", hint=hint)
+            raise error(rules.CONSTRAINT, f"`{found[5]}` is not a unit", hint=hint)
         if found is not None and unit is not None:
             left = parse_expression(found[1].strip(), "--subject")
             check_units(left, unit.dimension, self.units)

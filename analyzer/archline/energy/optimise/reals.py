@@ -127,7 +127,7 @@ class _Answer:
             (low, high), y = _range(each), self.best.y[index]
             if index not in self.free and ((low is None and y <= 1 - FAR) or (high is None and y >= FAR - 1)):
                 way = "rises" if y > 0 else "falls"
-                message = f"{self.problem.minimise} falls without end where `{each.name}` {way}"
+                message = f"{self.problem.minimise} decreases without bound as `{each.name}` {way}"
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {each.name}=...")
 
     def variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:

@@ -109,7 +109,7 @@ class SignomialDomain:
         if not base and exponent > 0:
             return {}
         if not base or (signed and not (whole and len(base) == 1)):
-            raise _refused(expr, f"what is raised to the power {exponent:.12g} is no sum of positive terms")
+            raise _refused(expr, f"what is raised to the power {exponent:.12g} is not a sum of positive terms")
         indices = {index for key in base for index, _ in key}
         shared: Sum = {tuple((each, min(dict(key).get(each, 0.0) for key in base)) for each in sorted(indices)): 1.0}
         scale = base[next(iter(base))]

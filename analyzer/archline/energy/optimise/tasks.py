@@ -105,7 +105,7 @@ class OptimisationTask:
             if problems := [each for each in wrong if each is not None]:
                 raise ArchlineError(problems)
         for name in (each.name for each in self.variables if each.name in at):
-            raise error(rules.REPEATED_SIZE, f"`{name}` varies, and is given by `--at` too", span=at[name][1])
+            raise error(rules.REPEATED_SIZE, f"`{name}` is both a variable and given by `--at`", span=at[name][1])
         known = {*at, *(each.name for each in self.variables), "Z", "L", *dict(defined_sizes(chosen.where))}
         needed = {*chosen.names.needed, *({"P"} & {*self.sizes})}
         missing = [name for name in self.sizes if name in needed - known]
@@ -131,7 +131,7 @@ class OptimisationTask:
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
         """The problem and its answer."""
         if minimise not in UNITS:
-            raise error(rules.OPTIONS_CLASH, f"`{minimise}` is not minimised", hint=f"take {', '.join(UNITS)}")
+            raise error(rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"take {', '.join(UNITS)}")
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
         reading = Reading(self.on, self.sizes)
@@ -212,7 +212,7 @@ class OptimisationTask:
             if plain:
                 return self._over_reals(problem)
             hint = f"give it a range: --over {unbounded}=1..64"
-            raise error(energy_rules.UNBOUNDED, f"no fact limits `{unbounded}`", hint=hint) from None
+            raise error(energy_rules.UNBOUNDED, f"no fact bounds `{unbounded}`", hint=hint) from None
         if not size(start):
             return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
         if not any(" " in name for name in start):

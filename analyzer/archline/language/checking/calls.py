@@ -71,7 +71,7 @@ def result_of(body: BodyContext, call: s.Call) -> Kind | None:
     algorithm = body.library.visible[call.function]
     check_call(body, call, algorithm)
     if algorithm.result is None:
-        message = f"`{algorithm.name}` has no result"
+        message = f"`{algorithm.name}` returns no result"
         body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
         return None
     kind = element_kind(algorithm.result)

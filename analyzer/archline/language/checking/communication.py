@@ -58,7 +58,7 @@ def _check_received(
     if len(into.values) > 1:
         body.report(rules.CLAUSE, "an exchange receives into one buffer", into.span)
     if target is not None and sent is not None and element_of(target) is not element_of(sent):
-        message = f"`{shown(into.values[0])}` holds another kind of number than what is sent"
+        message = f"`{shown(into.values[0])}` has a different element type than what is sent"
         body.report(type_rules.WRONG_KIND, message, into.span)
 
 

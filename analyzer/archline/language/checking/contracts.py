@@ -166,7 +166,7 @@ class Formulas:
         for place, (name, value) in enumerate(expr.sizes):
             if name not in settable:
                 hint = self.findings.closest(name, settable) or "they are " + ", ".join(settable)
-                message = f"`{name}` is no size of `{algorithm.name}`"
+                message = f"`{name}` is not a size of `{algorithm.name}`"
                 self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
             elif name in dict(expr.sizes[:place]):
                 self.findings.add(rules.BAD_CLAIM, f"`{name}` is set twice", value.span)
@@ -294,7 +294,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     if any(each.function not in CLAIMABLE for each in of_algorithms):
         return
     if not named:
-        message = "this claim is about no algorithm"
+        message = "this claim refers to no algorithm"
         findings.add(rules.BAD_CLAIM, message, claim.span, "write a cost such as `io(matmul)` in it")
         return
     if not library.complete or any(name in library.lost for name in named):

@@ -60,7 +60,7 @@ class TermReader:
             case s.Binary(op="^", right=varying):
                 raise OutOfReachError(f"an exponent that varies: {format_expression(varying)}")
             case _:
-                raise OutOfReachError(f"`{format_expression(base)}` is no term of logarithms and powers")
+                raise OutOfReachError(f"`{format_expression(base)}` is not a term of logarithms and powers")
         if not exponent.is_rational:
             raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
         return self.power(terms, exponent.rational)
@@ -297,7 +297,7 @@ def argument_of(expr: s.Expr, size: str) -> Argument:
         for node in s.nodes(expr)
     )
     if rounded:
-        raise OutOfReachError(f"sizes are real numbers here: {format_expression(expr)} is written without rounding")
+        raise OutOfReachError(f"sizes are real numbers here: write {format_expression(expr)} without rounding")
     terms = TermReader(size).read(expr)
     if all(term.exact and not term.symbols and len(term.powers) <= 1 for term in terms):
         linear = [term for term in terms if term.powers == power(0)]
@@ -307,7 +307,7 @@ def argument_of(expr: s.Expr, size: str) -> Argument:
         if len(terms) == 1 and terms[0].coefficient == 1 and terms[0].power.is_rational and terms[0].power.rational > 0:
             return Argument(fmpq(1), root=terms[0].power.rational)
     kinds = f"neither a part of {size}, a root, nor {size} less a constant"
-    raise OutOfReachError(f"the size {format_expression(expr)} is {kinds}")
+    raise OutOfReachError(f"the size {format_expression(expr)} has an unsupported form: {kinds}")
 
 
 T = TypeVar("T")
@@ -337,7 +337,7 @@ def base_number(expr: s.Expr) -> fmpq:
     """A base's argument. Raises OutOfReachError."""
     value = constant(expr)
     if value is None or not value.is_rational:
-        raise OutOfReachError("a base value at a size that is no rational number")
+        raise OutOfReachError("a base value at a size that is not a rational number")
     return value.rational
 
 

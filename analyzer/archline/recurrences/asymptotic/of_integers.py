@@ -129,11 +129,11 @@ class OneSide:
 
     def _branch(self, step: Transition) -> BoundingSum:
         if step.data:
-            raise OutOfReachError("its calls or amounts depend on the data")
+            raise OutOfReachError("its calls or costs depend on data")
         found: dict[Argument, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
-                raise OutOfReachError("how often it calls itself depends on its sizes")
+                raise OutOfReachError("the number of recursive calls depends on its sizes")
             called = self._called(call)
             found[called] = found.get(called, fmpq(0)) + factor.constant_term
         ordered = sorted(found.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
@@ -163,7 +163,7 @@ class OneSide:
         if found is None and not self.upper and step.facts.nonnegative(step.forcing):
             return None
         if found is None:
-            raise OutOfReachError("how fast what it adds to its calls grows is not known")
+            raise OutOfReachError("the growth of its non-recursive cost is unknown")
         return found
 
     def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
@@ -175,7 +175,9 @@ class OneSide:
     def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
         found = next((each for each in branches if all(map(each.below, branches))), None)
         if found is None:
-            raise OutOfReachError("its cases differ in what they call and in what they add")
+            raise OutOfReachError(
+                "its cases have different recursive calls and costs, so it is not of master-theorem form"
+            )
         return found
 
     def _base(self, steps: Iterable[Transition]) -> s.Expr:
@@ -266,7 +268,7 @@ def _case(function: SizeFunction, equation: Equation, upper: bool, added: Added)
 def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
     condition = decision.condition
     if not s.names(condition) <= frozenset(function.parameters):
-        raise OutOfReachError("a condition of it is on other values than its sizes")
+        raise OutOfReachError("one of its guards depends on data, not only on sizes")
     match condition:
         case s.Binary(op="==", left=s.Name(), right=s.Integer()):
             return build.binary("<=", condition.left, condition.right)
@@ -285,7 +287,7 @@ def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added
         if amount and (upper or amount is rest):
             found = added(amount, equation.facts)[0 if upper else 1]
             if found is None:
-                raise OutOfReachError("how fast what it adds to its calls grows is not known")
+                raise OutOfReachError("the growth of its non-recursive cost is unknown")
             parts.append(found)
     step = step_of(function, equation) if equation.recursive else None
     if equation.recursive and (step is None or step.counted):

@@ -137,7 +137,7 @@ def root_lines(name: str, branches: tuple[CallSum, ...], found: GrowthResult, sc
         if sign > 0:
             lines.append(f"{text} is exponential in mu against the calls: the first call outweighs all others")
         elif sign < 0:
-            lines.append(f"{text} vanishes against the calls as mu grows: the calls at the base outweigh it")
+            lines.append(f"{text} is dominated by the recursive calls as mu grows: the base cases dominate")
         else:
             in_mu = GrowthTerm(fmpq(1), term.powers[1:])
             lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), _bottom("mu", found)))
@@ -159,13 +159,13 @@ def _weighed(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
     """How a term compares with what the calls alone make grow."""
     text = kind_text(term, size)
     if side < 0:
-        return f"{text} outgrows {bottom}: the first call outweighs all others"
+        return f"{text} dominates {bottom}: the root of the recursion tree dominates"
     if side > 0:
-        return f"{text} grows slower than {bottom}: the calls at the base outweigh it"
+        return f"{text} is dominated by {bottom}: the leaves of the recursion tree dominate"
     level = GrowthTerm(fmpq(1), (NOTHING, *term.powers[1:]))
     cost = kind_text(level, size)
     total = kind_text(integrated(level), size)
-    return f"{text} is {bottom} times {cost}: each level costs so much, and the sum over levels is as {total}"
+    return f"{text} is {bottom} times {cost}: no level dominates, and the sum over levels is {total}"
 
 
 def equation(parts: Parts, p: Constant) -> str:
@@ -193,6 +193,6 @@ def step_lines(
         root = format_expression(b.power(base, b.number(1 / stride)))
         return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is x = {root}",)
     if found.exponent:
-        return (f"the weights of the calls add up to {weights}, less than 1: what is added last counts",)
+        return (f"the weights of the calls sum to {weights} < 1: the non-recursive cost dominates",)
     amounts = growth_text(_amounts(branches), size)
     return (f"the weights of the calls add up to 1: the sum of {amounts} over the sizes, with the base",)

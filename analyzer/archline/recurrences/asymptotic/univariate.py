@@ -59,7 +59,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     if ratio >= 1:
         raise OutOfReachError("a size that does not shrink")
     if offset / (1 - ratio) >= threshold:
-        raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
+        raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     if threshold < 0:
         raise OutOfReachError("a base value at a negative size")
 
@@ -71,7 +71,7 @@ def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequ
     """
     rows, share = matrix_of(system)
     if bases.threshold <= 0:
-        raise OutOfReachError("sizes that never reach the base: give a value at a greater size")
+        raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     spectrum = Spectrum(rows, share)
     p = spectrum.exponent
     branches = [branch for each in system.values() for branch in each]
@@ -169,7 +169,7 @@ def _check_call(name: str, call: WeightedCall) -> None:
     if call.weight.symbols:
         raise OutOfReachError("a symbol in the number of calls")
     if not call.weight.exact:
-        raise OutOfReachError("a number of calls that is no rational number")
+        raise OutOfReachError("a number of calls that is not a rational number")
     if call.weight.coefficient < 0:
         raise OutOfReachError("a recursive call is subtracted")
 

@@ -178,7 +178,7 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
         return
     status = "exact" if row.exact else "bounds"
     if row.metric in OF_CACHE and row.alternatives:
-        yield PageRow(label, "by the size of the cache, at most", status, growth)
+        yield PageRow(label, "upper bound by cache size", status, growth)
     elif row.regimes and (not row.exact or _shorter_by_cases(view, row)):
         yield from _cases(view, row, label, growth)
     elif row.exact:
@@ -264,4 +264,4 @@ def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator
     if parts:
         yield phrase(joined(parts, "; "), *((", if ", joined(found.under, " and ")) if found.under else ()))
     elif found.regimes and found.regimes[0].reason:
-        yield f"how near that is to the bounds is not known: {found.regimes[0].reason}"
+        yield f"distance to the lower bound is unknown: {found.regimes[0].reason}"

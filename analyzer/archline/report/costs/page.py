@@ -34,8 +34,8 @@ from archline.report.findings import tally
 from archline.report.view import Contract, shown_place
 
 OF_REPLACEMENT = {
-    "writebacks": "writebacks: of a replacement with the fewest misses, which need not move the fewest bytes",
-    "bytes": "bytes: the fewest that any replacement fetches and writes back, in words of 8 B",
+    "writebacks": "writebacks: under a replacement policy with the fewest misses, which need not minimise bytes",
+    "bytes": "bytes: the minimum over all replacement policies of fetches plus writebacks, in words of 8 B",
 }
 """Which replacement a metric is about."""
 _OF_QUOTIENT = re.compile(r"log2\([^()]*/")
@@ -61,7 +61,7 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         with_lines = ("; of io, for ", Formula(b.least(("L",), 2)[0])) if io is not None and not view.on_grid else ()
         notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):
-        notes.append("in growths a logarithm is at least 1: log2(w) stands for log2(2 + w)")
+        notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
     by_cache = Table(
         ("in the cache", "io at most", "where"), tuple(each.cells[:3] for each in regimes), headed=False, below=(2,)
     )
@@ -94,7 +94,7 @@ def on_several(view: CostView) -> tuple[Section, ...]:
 def _slowly(rows: Sequence[CostRow]) -> str:
     """Which sizes grow more slowly than the others."""
     names = sorted(frozenset().union(*map(divisors_of, rows)))
-    return f", {', '.join(names)} more slowly than any power of the others" if names else ""
+    return f", with {', '.join(names)} growing more slowly than any power of the others" if names else ""
 
 
 def _title(view: CostView) -> str:
@@ -139,7 +139,7 @@ def _notes(view: CostView) -> Iterator[str]:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
         yield phrase("a message has K words at most, w words are ", count, " messages")
     if view.on_grid:
-        yield "each metric on its own critical path through the processors; memory: the most of any processor"
+        yield "each metric is along its own critical path; memory is the maximum over the processors"
         yield from _replicated(view)
     elif view.at is not None and view.cache_assumed:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"

@@ -157,5 +157,5 @@ def floor(result: EnergyResult) -> list[str]:
             found.append(f"{name} >= {format_si(bound.lower, unit)}: {near}")
     if not found:
         return []
-    head = f"for any {least.any} with this memory, by lower bounds on words and messages"
+    head = f"for any {least.any} with this memory, from lower bounds on words and messages"
     return [head, *found, f"assuming {'; '.join(least.assumptions)}"]

@@ -195,7 +195,7 @@ def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
 def _reasons(result: EnergyResult) -> Iterable[str]:
     estimate = result.estimate
     assert estimate is not None
-    return [f"{reason}, so {name} is not known" for name, reason in estimate.reasons.items() if name in LABELS]
+    return [f"{name} is unknown: {reason}" for name, reason in estimate.reasons.items() if name in LABELS]
 
 
 def _cells(result: EnergyResult) -> dict[str, str]:

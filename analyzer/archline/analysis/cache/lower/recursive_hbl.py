@@ -248,17 +248,17 @@ def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None =
 # Ways through a body
 def _body_paths(module: Module, body: Called) -> list[_Path]:
     if len(circle := component(module, body.algorithm)) > 1:
-        raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` call each other in a circle")
+        raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` are mutually recursive")
     try:
         every = enumerate_paths(body.nodes)
     except TooManyPathsError:
-        raise NoBoxesError("there are too many ways through its branches") from None
+        raise NoBoxesError("too many paths through its branches") from None
     return [_body_path(known or (), nodes) for known, nodes in every]
 
 
 def _body_path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
     if any(isinstance(node, Loop) and recurses(node) for node in nodes):
-        raise NoBoxesError("recursive calls stand in a loop")
+        raise NoBoxesError("recursive calls inside a loop")
     calls = tuple(node for node in nodes if isinstance(node, RecursiveCall))
     return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, RecursiveCall)))
 
@@ -280,7 +280,7 @@ class _FamilyTable:
             yield from (family.body for family in self._of(body, paths))
             return
         if len(paths) != 1:
-            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, and has several ways to go")
+            raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has several paths")
         facts = body.scope.facts
         found = list(any_order(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
@@ -303,7 +303,7 @@ class _FamilyTable:
         leaves = [path for path in paths if not _calls_itself(path, body)]
         if len(leaves) != 1:
             raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
-        problem = NoBoxesError("no loops of its leaves see arrays by all of their variables")
+        problem = NoBoxesError("no loop nest in its base cases has array subscripts that use all loop variables")
         found = []
         for choices in _leaf_families(leaves[0].nodes, body.scope.facts):
             for number, family in enumerate(choices):
@@ -345,7 +345,7 @@ class _FamilyTable:
         for value in path.known:
             facts = facts.with_nonnegative(value)
         if not never_negative(more.substitute(facts.rewrites), facts):
-            raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not make up all of its iterations")
+            raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not cover all of its iterations")
 
 
 def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
@@ -354,7 +354,7 @@ def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> N
         starts = {_view_start(call, place, facts) for place in own.dimensions_of(coordinate)}
         if len(starts) != 1:
             names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.dimensions_of(coordinate)))
-            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} begin at different places")
+            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} have different origins")
 
 
 def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
@@ -362,13 +362,13 @@ def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
     if view is None or view.array is not array or not in_its_place(replace(view, exact=True), array):
-        raise NoBoxesError(f"the call in line {line} takes no part of `{array.name}` in its place")
+        raise NoBoxesError(f"the call in line {line} does not pass a part of `{array.name}` in the same position")
     start = view.starts[dimension]
     if start is None or not view.exact:
-        raise NoBoxesError(f"the data says where the parts of the call in line {line} are")
+        raise NoBoxesError(f"the position of the parts in the call in line {line} depends on data")
     end = start + view.extents[dimension]
     if not (facts.nonnegative(start) and facts.nonnegative(array.extents[dimension] - end)):
-        raise NoBoxesError(f"the call in line {line} may reach out of `{array.name}`")
+        raise NoBoxesError(f"the call in line {line} may access outside `{array.name}`")
     return facts.simplify(start)
 
 

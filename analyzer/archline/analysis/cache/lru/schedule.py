@@ -142,7 +142,7 @@ def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
     Raises UntracedError where the data, recursion or a subscript that is not affine decides what is accessed.
     """
     if recurses(module, algorithm):
-        raise UntracedError("accesses of recursion are no loop nest", algorithm.span)
+        raise UntracedError("the accesses of a recursion are not a loop nest", algorithm.span)
     scope, nodes = Lowering(module).trace(algorithm)
     found = list(_timed(nodes, (), ()))
     separate = _separate([access.array for access, _, _ in found])

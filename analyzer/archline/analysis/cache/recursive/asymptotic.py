@@ -79,7 +79,7 @@ class _RecursionGrowths:
 
     def of(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         if algorithm in self._open:
-            raise UnsolvedRecursionError(f"`{algorithm.name}` and others call each other in a circle")
+            raise UnsolvedRecursionError(f"`{algorithm.name}` is mutually recursive with others")
         if algorithm not in self._found:
             self._open.append(algorithm)
             self._found[algorithm] = self._solve(algorithm)
@@ -93,10 +93,10 @@ class _RecursionGrowths:
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
         known = with_all(scope.facts, facts, scope)
         if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
-            raise UnsolvedRecursionError("its growth is known in tall caches, where Z >= L^2")
+            raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
         others = {each.target for each in recursive_calls(body.body.nodes)} - {algorithm}
         if any(self.recursions.body_of(each).made for each in others):
-            raise UnsolvedRecursionError("algorithms that it calls make arrays")
+            raise UnsolvedRecursionError("algorithms that it calls allocate arrays")
         writer = _RecurrenceBuilder(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
@@ -144,7 +144,7 @@ class _RecurrenceBuilder:
         names = restore(self.body.given).names | restore(self.body.made).names
         found = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
         if not found:
-            raise UnsolvedRecursionError("its arrays have no sizes by themselves")
+            raise UnsolvedRecursionError("its arrays have no independent sizes")
         return found
 
     # Recursion by square roots.
@@ -260,7 +260,7 @@ class _RecurrenceBuilder:
         *before, last = self.body.parts
         shared = self._cost(before)
         if not isinstance(last, BranchPart):
-            raise UnsolvedRecursionError("its calls stand under no condition on sizes")
+            raise UnsolvedRecursionError("its recursive calls are not guarded by a condition on sizes")
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
@@ -322,7 +322,7 @@ class _RecurrenceBuilder:
         if branch.taken is None or condition is None:
             raise UnsolvedRecursionError("the data decides which calls are made")
         if not isinstance(condition, s.Binary) or condition.op not in RELATIONS:
-            raise UnsolvedRecursionError("which calls are made is not decided by comparing sizes")
+            raise UnsolvedRecursionError("the condition of its recursive calls is not a comparison of sizes")
         return condition
 
     def _branch(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
@@ -372,7 +372,7 @@ class _RecurrenceBuilder:
     def _size(self, part: CallPart, name: str) -> Poly:
         size = self._real_size(part, name)
         if not all(isinstance(atom, Symbol) for atom in size.atoms()):
-            raise UnsolvedRecursionError("sizes of calls are no shares of the algorithm's own")
+            raise UnsolvedRecursionError("the sizes of its calls are not fractions of its own sizes")
         return size
 
     def _real_size(self, part: CallPart, name: str) -> Poly:
@@ -398,7 +398,7 @@ class _RecurrenceBuilder:
     def _piece(self, piece: StraightLinePart) -> Poly:
         found = [self._leading_part(each) for each in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
         if not found:
-            raise UnsolvedRecursionError("a part without calls has no bound that holds under these facts")
+            raise UnsolvedRecursionError("a part without recursive calls has no bound under these facts")
         return min(found, key=_value_at_large_sizes)
 
 

@@ -347,9 +347,9 @@ class LogNames:
             case s.Call(function="max", arguments=arguments):
                 found = _limited(tuple(term for each in arguments for term in self.terms(each)))
             case s.Binary(op="^", right=varying):
-                raise OutOfReachError(f"the exponent {format_expression(varying)} is no constant")
+                raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
-                raise OutOfReachError(f"{format_expression(base)} is no sum of products of powers and logarithms")
+                raise OutOfReachError(f"{format_expression(base)} is not a sum of products of powers and logarithms")
         if sign(exponent) < 0 and len(found) != 1:
             raise OutOfReachError(f"a division by the sum {format_expression(base)}")
         return tuple(each.to_the(exponent) for each in found)
@@ -376,5 +376,5 @@ def constant(expr: s.Expr) -> Number:
     """The value of an expression without names. Raises OutOfReachError where it has some."""
     value = read_constant(expr)
     if value is None:
-        raise OutOfReachError(f"{format_expression(expr)} is no plain constant")
+        raise OutOfReachError(f"{format_expression(expr)} is not a plain constant")
     return number_of(value)

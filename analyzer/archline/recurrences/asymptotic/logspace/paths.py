@@ -127,7 +127,7 @@ class RecursionState:
         for index, rule in enumerate(self._rules):
             if self._holds(rule.when, offset):
                 return index
-        raise OutOfReachError("no case applies to some of the sizes")
+        raise OutOfReachError("no case covers some of the sizes")
 
     def _holds(self, when: Alternatives, offset: Sequence[float]) -> bool:
         """Whether a condition holds; the rows it rests on are noted."""
@@ -205,7 +205,7 @@ def _solved(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
     table: list[Vector] = [(*row, ZERO) for row in rows]
     found = row_echelon_form([*table, (ONE,) * (count + 1)])
     if len(found) != count or any(found[i][i] != 1 for i in range(count)):
-        raise OutOfReachError("a tie of guards that does not fix how the cases alternate")
+        raise OutOfReachError("guards are equal along a path; the order of the cases is ambiguous")
     shares = tuple(row[count] for row in found)
     if any(sign(share) <= 0 for share in shares):
         raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
@@ -284,7 +284,7 @@ def follow(system: LogSystem, region: RayCone) -> list[Path]:
     for path in _explored(system, Path(region, (), -1, start, (ZERO,) * count)):
         result.append(path)
         if len(result) > MAX_PATHS:
-            raise OutOfReachError("the recursion takes too many ways")
+            raise OutOfReachError("the recursion has too many paths")
     return result
 
 
@@ -301,7 +301,7 @@ def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
             yield path
             return
         if len(path.segments) > MAX_SEGMENTS:
-            raise OutOfReachError("the recursion changes its course too often")
+            raise OutOfReachError("the recursion changes direction too often")
 
 
 def _advanced(system: LogSystem, path: Path) -> Path:
@@ -331,7 +331,7 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
             form = at_state(row.form, path.state)
             times[tuple(x / speed for x in form)] = None
     if not times:
-        raise OutOfReachError("the recursion does not end from some sizes: nothing cuts it off")
+        raise OutOfReachError("the recursion does not terminate from some sizes: it has no base case there")
     least, *others = times
     for other in others:
         difference = add_scaled(other, least, fmpq(-1))

@@ -90,7 +90,7 @@ def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
         )
         if not all(covered(term, kept, edge) for term in piece.terms):
             text = Printer(system.names.all).equation(length)
-            raise OutOfReachError(f"the growth jumps where {text}: levels that cost much are met only beyond")
+            raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
 def root_case(piece: PathCosts) -> int:
@@ -119,7 +119,7 @@ def _by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[Grow
 def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
     formula = formula_of(found)
     if formula is None:
-        raise OutOfReachError("the growth jumps from some sizes to their neighbours, within one case")
+        raise OutOfReachError("within one case, the growth is discontinuous between neighbouring sizes")
     return GrowthRegime(cases, formula)
 
 
@@ -310,9 +310,9 @@ def _log2(value: Number) -> float | None:
 
 
 _WHERE = {
-    "first": "falls from level to level: the first counts",
-    "last": "rises from level to level: the last counts",
-    "each": "is the same on every level: it counts as often as there are levels",
+    "first": "decreases geometrically over the levels: the first level dominates",
+    "last": "increases geometrically over the levels: the last level dominates",
+    "each": "is equal on every level: multiply by the number of levels",
 }
 
 
@@ -341,7 +341,7 @@ class _Explanation:
             yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment == index)
         yield self._leaves(path)
         yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment is None)
-        yield f"The greatest of these there: {format_expression(self._printer.total(piece.terms))}."
+        yield f"The maximum of these: {format_expression(self._printer.total(piece.terms))}."
         yield from self._together()
 
     def _region(self, path: Path) -> str:
@@ -386,7 +386,7 @@ class _Explanation:
         if len(self._parts) > 1:
             yield "The growth jumps between cases, so that each has its own."
         elif len(self._pieces) > 1:
-            yield f"In every region the growth is that of {formula}: no term is too large in one, and all are needed."
+            yield f"The growth is Theta of {formula} in every region: no term dominates it, and none can be dropped."
 
 
 def _distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:

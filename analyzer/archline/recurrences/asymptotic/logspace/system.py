@@ -78,7 +78,7 @@ def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
         case s.Binary(op="==", left=left, right=right):
             return _both(_compared(left, right, names), _compared(right, left, names))
         case _:
-            raise OutOfReachError(f"the condition {format_fact(fact)} compares no sizes")
+            raise OutOfReachError(f"the condition {format_fact(fact)} does not compare sizes")
 
 
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
@@ -259,7 +259,7 @@ def read_system(problem: RealRecurrence) -> LogSystem:
     reader = _Reader(asked.name, names)
     rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
     if all(rule.step is None for rule in rules):
-        raise OutOfReachError("no case calls the function itself")
+        raise OutOfReachError("no case is recursive")
     return LogSystem(names, tuple(rules), _facts(problem.facts, names))
 
 
@@ -321,7 +321,7 @@ class _Reader:
         except OutOfReachError:
             raise OutOfReachError(f"the number of calls {format_expression(expr)} depends on the sizes") from None
         if isinstance(value, Irrational) or value <= 0:
-            raise OutOfReachError(f"the number of calls {format_expression(expr)} is no positive rational")
+            raise OutOfReachError(f"the number of calls {format_expression(expr)} is not a positive rational")
         return value
 
     def _step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:

@@ -70,9 +70,7 @@ def roofline_of(
     for result in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
         points = _intensities(result)
         if not points or min(each.lower for each in points.values()) <= 0:
-            notes.append(
-                f"{result.algorithm} has no flops or no traffic at these sizes, so it cannot be placed on the axis"
-            )
+            notes.append(f"{result.algorithm} has no flops or no traffic here, so it has no place on the axis")
             continue
         name = (
             result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
@@ -122,9 +120,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
         raise error(
-            rules.OPTIONS_CLASH,
-            f"{first} to {end} is not an increasing range of years",
-            hint="such as --years 2010..2025",
+            rules.OPTIONS_CLASH, f"{first} to {end} is not an increasing range of years", hint="--years 2010..2025"
         )
     return Picture(view(chosen, first, end))
 
@@ -135,9 +131,7 @@ def save_comparison(found: CostComparison, path: str | Path) -> None:
 
     series = len(found.algorithms) * len({each.machine.name for each in found.points})
     if not series:
-        raise error(
-            rules.NO_PICTURE, "growth cannot be drawn by itself", hint="give --machine, and sizes by --at or --sweep"
-        )
+        raise error(rules.NO_PICTURE, "growth alone cannot be drawn", hint="give --machine and --at or --sweep")
     if series > MOST:
         hint = "draw fewer algorithms or machines; `--format csv` prints the numbers of all of them"
         raise error(rules.NO_PICTURE, f"a picture shows at most {MOST} series; these are {series}", hint=hint)

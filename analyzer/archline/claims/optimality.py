@@ -128,7 +128,7 @@ class _Search:
         assert self.cost.orderless is not None
         if self.least is None or is_number(self.least, 1):
             yield OptimalityRegime(
-                "", None, self.cost.orderless.reason or "no lower bound that holds for every schedule is known"
+                "", None, self.cost.orderless.reason or "no schedule-independent lower bound is known"
             )
         elif self.cost.orders is not None:
             yield from self._by_orders()

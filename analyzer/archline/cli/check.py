@@ -46,13 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how_much = parser.add_mutually_exclusive_group()
     how_much.add_argument("-q", "--quiet", action="store_true", help="show only claims that fail or are undecided")
     how_much.add_argument("-v", "--verbose", action="store_true", help="list every claim that holds")
-    parser.add_argument(
-        "--force-exclude", action="store_true", help="apply `exclude` to files named on the command line too"
-    )
+    parser.add_argument("--force-exclude", action="store_true", help="apply `exclude` to files named here too")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with this baseline file")
-    parser.add_argument(
-        "--write-baseline", metavar="FILE", help="write costs and current findings to this baseline file"
-    )
+    parser.add_argument("--write-baseline", metavar="FILE", help="write costs and findings to this baseline")
     shared.add(parser, "--tolerance")
     for option, effect in (("select", "report only these findings"), ("ignore", "do not report these findings")):
         parser.add_argument(

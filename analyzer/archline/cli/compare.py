@@ -36,13 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sweep", metavar="SIZES", help="sizes to sweep: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
     )
     shared.add(parser, "--where", *shared.EXECUTION, "--procs")
-    parser.add_argument(
-        "--execute", action="store_true", help="execute on generated data where the bounds do not decide"
-    )
+    parser.add_argument("--execute", action="store_true", help="run on generated data where the bounds do not decide")
     parser.add_argument("--growth", action="store_true", help="also print the growth table")
-    parser.add_argument(
-        "--all", action="store_true", help="also print growth that includes one processor along an axis"
-    )
+    parser.add_argument("--all", action="store_true", help="print growth with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
     shared.add(parser, "--out", *shared.PRINTING, choices=FORMATS)
 

@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--at", "--where")
     shared.add(parser, "--cache", help="words of fast memory and of a line, for io at `--at`")
-    parser.add_argument(
-        "--all", action="store_true", help="print every closed form in full, with all regimes and lower bounds"
-    )
+    parser.add_argument("--all", action="store_true", help="print all forms in full, with regimes and lower bounds")
     parser.add_argument("--explain", action="store_true", help="show the derivation, statement by statement")
     parser.add_argument(
         "--metric",

@@ -24,9 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add(parser, *shared.MACHINES, "--model", "--power", "--at", "--where", *shared.EXECUTION, "--procs")
     parser.add_argument("--sweep", metavar="SIZES", help="sizes to sweep, one row each: P=1..64, n=m=64..8192")
     shared.add(parser, "--measured")
-    parser.add_argument(
-        "--all", action="store_true", help="for grid algorithms: print all symbolic forms in full, for all sizes"
-    )
+    parser.add_argument("--all", action="store_true", help="on a grid: print all symbolic forms in full")
     shared.add(parser, *shared.PRINTING, choices=FORMATS)
 
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--year",
         type=shared.natural,
         metavar="YEAR",
-        help="extrapolate the machine's trends to a year (Czechowski et al., Table 1)",
+        help="extrapolate its trends to a year (Czechowski et al., Table 1)",
     )
     shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
 

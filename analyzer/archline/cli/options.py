@@ -247,9 +247,7 @@ def prints(
             allow(0)
         sys.stdout.write(text)
         if reached:
-            note = (
-                f"the time limit of {options.time_limit} s was reached; a larger `--time-limit` may give tighter bounds"
-            )
+            note = f"the time limit of {options.time_limit} s was reached: a larger `--time-limit` may tighten bounds"
             print(note, file=sys.stdout if options.format == "text" else sys.stderr)
         return code
 
@@ -308,9 +306,7 @@ def read_words(text: str) -> dict[str, int]:
     for name, (value, span) in given.items():
         if name not in ("Z", "L"):
             hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
-            raise error(
-                rules.WRONG_CACHE, f"a cache is given by Z and L; unknown parameter `{name}`", span=span, hint=hint
-            )
+            raise error(rules.WRONG_CACHE, f"a cache has Z and L, but no `{name}`", span=span, hint=hint)
         if not isinstance(value, int) or value < 1:
             raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
         words[name] = value

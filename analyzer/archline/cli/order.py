@@ -22,9 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="relation to decide between F and G (default: O); compare decides which grows faster",
     )
     parser.add_argument("--explain", action="store_true", help="show the proof")
-    parser.add_argument(
-        "--verify", action="store_true", help="verify the proof or counterexample with the independent checker"
-    )
+    parser.add_argument("--verify", action="store_true", help="verify the answer with the independent checker")
     shared.add(parser, "--format", choices=("text", "json"))
 
 

@@ -31,16 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "sizes to sweep: c=1..8, P=8..64 step 8"
     parser.add_argument("--vary", action="append", default=[], metavar="SIZES", help=text, required=True)
     parser.add_argument(
-        "--factor",
-        type=_factor,
-        default=Fraction(3, 2),
-        metavar="F",
-        help="tolerance factor for perfect scaling (default: 1.5)",
+        "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="tolerance factor (default: 1.5)"
     )
     parser.add_argument(
-        "--measured",
-        action="store_true",
-        help="use inputs counted by runs on simulated processors instead of derived bounds",
+        "--measured", action="store_true", help="use counts of runs on simulated processors instead of derived bounds"
     )
     shared.add(parser, *shared.PRINTING, choices=("text", "json"))
 

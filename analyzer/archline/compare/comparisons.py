@@ -156,9 +156,7 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
     models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
         raise error(
-            rules.OPTIONS_CLASH,
-            f"the targets belong to different models: {' and '.join(models)}",
-            hint="choose one: --model NAME",
+            rules.OPTIONS_CLASH, f"the targets need different models: {' and '.join(models)}", hint="give --model NAME"
         )
     return next(iter(models.values()))
 

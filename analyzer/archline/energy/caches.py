@@ -63,9 +63,7 @@ def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | N
     if not words:
         return cache, chosen
     if chosen and cache is not None:
-        raise error(
-            rules.WRONG_CACHE, f"the cache is given twice: by --cache and as {' and '.join(words)} among the sizes"
-        )
+        raise error(rules.WRONG_CACHE, f"the cache is given by --cache and by {' and '.join(words)} too")
     missing = [name for name in ("Z", "L") if name not in words]
     if missing:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")

@@ -30,8 +30,7 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     for each in (algorithm, *reachable(module, algorithm)):
         if each.grid:
             raise UntracedError(
-                "io is derived for one processor, not for a grid: derive it for algorithms that the processors call",
-                each.span,
+                "io is derived for one processor, not a grid: take an algorithm that processors call", each.span
             )
         for moving in s.find(each.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)

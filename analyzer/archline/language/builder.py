@@ -211,9 +211,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         found: dict[str, Any] = {}
         for name, value, span in conditions:
             if name in found:
-                raise error(
-                    rules.UNEXPECTED, f"a claim can have only one `{name}`", span=span, hint="join them with commas"
-                )
+                raise error(rules.UNEXPECTED, f"a claim has only one `{name}`", span=span, hint="join them with commas")
             found[name] = value
         self.sized = None
         title, where, on, at = _unquoted(title), found.get("where", ()), found.get("on"), found.get("at", ())

@@ -175,9 +175,7 @@ class OneSide:
     def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
         found = next((each for each in branches if all(map(each.below, branches))), None)
         if found is None:
-            raise OutOfReachError(
-                "its cases have different recursive calls and costs, so it is not of master-theorem form"
-            )
+            raise OutOfReachError("its cases have different recursive calls and costs")
         return found
 
     def _base(self, steps: Iterable[Transition]) -> s.Expr:

@@ -189,7 +189,7 @@ def test_representations_in_a_notebook() -> None:
     assert r"\begin{array}{llll}" in cost._repr_latex_()
     assert "2*n*m*p" in repr(cost.flops)
     assert "2*n*m*p" in repr(cost)
-    assert "span               3*m*p + p + ceil(log2(n)) + 2      exact" in str(cost)
+    assert "span               3*m*p + p + ceil(log2(n)) + 2  exact" in str(cost)
     merged = al.load("sort.merge")["merge"].cost().flops
     assert merged._repr_latex_() == r"$0 \le \mathrm{flops} \le n + m$"
     assert "sum over k" in cost.explain("work")

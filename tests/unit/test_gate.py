@@ -289,7 +289,7 @@ def test_machine_model_and_cache_of_the_configuration(here: Path) -> None:
     ("text", "line", "said", "code"),
     [
         ('exlude = ["x"]', 5, "there is no key `exlude`", "AL440"),
-        ("paths = 3", 5, "`paths` is not a text, or a list of texts", "AL440"),
+        ("paths = 3", 5, "`paths` must be a text, or a list of texts", "AL440"),
         ('where = "n >= 1"\nselect = ["AL1"]', 6, "starts with `AL1`", "AL440"),
         ("ignore = [", None, "is not TOML", "AL440"),
         ('where = [\n  "n >= 1",\n  "n >="\n]', 7, "expected an expression", "AL101"),

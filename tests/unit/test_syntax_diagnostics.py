@@ -141,6 +141,7 @@ def test_several_mistakes_in_one_run() -> None:
     assert [each.place for each in parse(Source("f.algo", text)).diagnostics] == [
         "f.algo:2:10",
         "f.algo:4:10",
+        "f.algo:5:14",
         "f.algo:6:14",
     ]
 

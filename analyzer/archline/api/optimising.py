@@ -77,7 +77,7 @@ def optimise(
     varied, halved = ([each] if isinstance(each, str) else list(each) for each in (over, halve))
     if bool(varied) == bool(halved):
         raise error(
-            rules.OPTIONS_CLASH, "give either varying sizes and quantities, or quantities to halve", hint="give --over"
+            rules.OPTIONS_CLASH, "give sizes and quantities to vary, or quantities to halve", hint="give --over"
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
     on = machine_with(NO_MACHINE if machine is None else machine, parameters)

@@ -119,9 +119,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     chosen = machine_with(machine)
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
-        raise error(
-            rules.OPTIONS_CLASH, f"{first} to {end} is not an increasing range of years", hint="--years 2010..2025"
-        )
+        raise error(rules.OPTIONS_CLASH, f"{first} to {end} is not a range of years", hint="such as --years 2010..2025")
     return Picture(view(chosen, first, end))
 
 

@@ -127,9 +127,7 @@ class _Search:
         """From few lines to many, as the factor becomes smaller."""
         assert self.cost.orderless is not None
         if self.least is None or is_number(self.least, 1):
-            yield OptimalityRegime(
-                "", None, self.cost.orderless.reason or "no schedule-independent lower bound is known"
-            )
+            yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for all schedules is known")
         elif self.cost.orders is not None:
             yield from self._by_orders()
         else:

@@ -137,10 +137,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL", "type": MODEL_NAME}),
     "--power": ("upper bound on energy from the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
     "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
-    "--where": (
-        'further facts about sizes, such as "nz >= n, b divides n"',
-        {"action": Joined, "metavar": "FACTS"},
-    ),
+    "--where": ('further facts about sizes, such as "nz >= n, b divides n"', {"action": Joined, "metavar": "FACTS"}),
     "--matrix": ("a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel", {"metavar": "FILE"}),
     "--block": ("block size, for kernels over blocks", {"type": positive, "metavar": "B"}),
     "--cache": (
@@ -214,9 +211,7 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
             parser.error(f"the following arguments are required: {shown}")
 
 
-def prints(
-    make: Callable[[argparse.Namespace], str | tuple[str, int]],
-) -> Callable[[argparse.Namespace], int]:
+def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
     """A command that prints a text: the one that it made before of the same options and files, if that is kept.
 
     Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written. The exit code is

@@ -44,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
     parser.add_argument("--intensity", type=_intensity, metavar="I", help="intensity in flop/B; required by greenup")
-    parser.add_argument(
-        "--years", type=_years, metavar="FROM..TO", help="balance: years (default: 15, from the machine's)"
-    )
+    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="for balance (default: 15 from the machine's)")
     parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
     shared.add(parser, "--out")
     shared.add(parser, "--seed", default=None)

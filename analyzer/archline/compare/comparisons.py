@@ -155,9 +155,7 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
     usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
     models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
     if len(models) > 1:
-        raise error(
-            rules.OPTIONS_CLASH, f"the targets need different models: {' and '.join(models)}", hint="give --model NAME"
-        )
+        raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
     return next(iter(models.values()))
 
 

@@ -14,6 +14,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import decimal
 from archline.language import syntax as s
+from archline.language.checking.scopes import hint_to_know
 from archline.language.model import Kind, Module
 from archline.records import field, record, replace
 
@@ -61,10 +62,18 @@ class Scope:
 class NotStaticError(Exception):
     """The expression depends on the data, or is of a form that has no exact expression here."""
 
-    def __init__(self, reason: str, expr: s.Expr) -> None:
+    def __init__(self, reason: str, expr: s.Expr, module: Module | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.expr = expr
+        self._module = module
+
+    @property
+    def reason(self) -> str:
+        """Why, and how it is mended where an integer of the data has one value that the analysis knows."""
+        owners = self._module.signatures if self._module else ()
+        types = self._module.types if self._module else {}
+        hints = (hint_to_know(self.expr, each, types) for each in owners if self.expr in {*s.find(each.body, s.Name)})
+        return ": ".join(filter(None, (str(self), next(hints, None))))
 
 
 def static_value(expr: s.Expr, scope: Scope) -> Poly:
@@ -76,7 +85,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             if name not in scope.values:
                 if scope.names_data:
                     return data_symbol(expr)
-                raise NotStaticError(f"`{name}` is known only from the data", expr)
+                raise NotStaticError(f"`{name}` is known only from the data", expr, scope.module)
             return scope.values[name]
         case s.Unary(op="-", operand=operand):
             return -static_value(operand, scope)

@@ -25,15 +25,12 @@ _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµ
 _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
     (r"^\s*(def|fn|func|function|procedure|proc|subroutine)\b", "write `algorithm name(x: real[n]):`"),
-    (r"^\s*(import|from|include)\b", "write `use dense.matmul`"),
-    (r"^\s*use\b.*[/\"]", "write `use dense.matmul`"),
+    (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
     (r"^\s*end\w*\s*$|[{}]", "indentation marks a block"),
     (r"^\s*(print|echo|assert)\b", "a sketch has no output; a fact to be checked is written `assume n > 1`"),
     (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
     (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),
-    (r"^\s*(parallel\s+)?for\s+\w+\s+in\b.*\b(to|by|until)\b", _LOOP),
-    (r"^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:\s*\w", _LOOP),
-    (r"^\s*(parallel\s+)?for\s+\w+\s+in\b.*\bdownto\b.*\.\.", _LOOP),
+    (r"^\s*(parallel\s+)?for\s+\w+\s+in\b(.*\b(to|by|until)\b|\s+\w+\s*:\s*\w|.*\bdownto\b.*\.\.)", _LOOP),
     (r"\belse\s+if\b|^\s*(elseif|elsif|elif_)\b", "write `elif`"),
     (r"\bthen\b|\bdo\b", "a block header ends with `:` alone"),
     (r"=.*\bif\b.*\belse\b|\?", "a value has no condition in it: write an `if`, or `min` and `max`"),
@@ -90,6 +87,8 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
     if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
         return left_out
+    if (written := growth_hint(line)) is not None:
+        return written
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
         return "equality is written `==`"
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
@@ -110,6 +109,12 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
+
+
+def growth_hint(line: str) -> str | None:
+    """The hint for a growth after a relation, as in `work = O(n)`, or None."""
+    found = re.search(r"(\w+(\(\w+\))?) *([=<>]=?|[~:]|\bin\b) *((?:O|Theta|Omega)\((?:[^()]|\([^()]*\))*\))", line)
+    return f"growth is written `{found[1]} is {found[4]}`" if found and not re.search(r"\w +\w", found[4]) else None
 
 
 def _left_out(before: str, rest: str) -> str | None:

@@ -274,14 +274,15 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
         if last is not None and line <= last.line:
             return None, found
         found.append(result)
-        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first):
+        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first, result.span):
             return None, found
 
 
-def _repair(lines: list[str], at: int) -> bool:
+def _repair(lines: list[str], at: int, place: Span | None) -> bool:
     """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible.
 
-    A clause among those of the header is left out: behind a statement the next clauses would be mistakes.
+    A clause among those of the header is left out: behind a statement the next clauses would be mistakes. The head of
+    a branch gets another condition, for the next branches.
     """
     if at <= 0 or at >= len(lines):
         return False
@@ -295,6 +296,10 @@ def _repair(lines: list[str], at: int) -> bool:
     end = at + 1
     while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
         end += 1
+    branch = re.match(r" *(if|elif|else|elseif|elsif)\b", lines[at])
+    if branch and place is not None and place.column > branch.end(1) and any(map(str.strip, lines[at + 1 : end])):
+        lines[at] = f"{' ' * indent}{'if' if branch[1] == 'if' else 'elif'} 0 < 1:"
+        return True
     lines[at] = " " * indent + "pass"
     lines[at + 1 : end] = [""] * (end - at - 1)
     return True
@@ -340,12 +345,10 @@ def _comments(source: Source) -> Iterator[s.Comment]:
 def _tabs(source: Source) -> tuple[Diagnostic, ...]:
     for number, line in enumerate(source.lines, 1):
         at = line.find("\t")
-        if at >= 0 and not _COMMENT.sub("", line[:at]).strip():
-            span = Span(source, number, at + 1, number, at + 2)
-            return (Diagnostic(rules.TAB, "tab in the indentation", span, hint="indent with spaces"),)
-        if at >= 0 and "\t" in _COMMENT.sub("", line):
-            span = Span(source, number, at + 1, number, at + 2)
-            return (Diagnostic(rules.TAB, "tab between words", span, hint="use a space"),)
+        inside = _COMMENT.sub("", line[:at]).strip()
+        if at >= 0 and (not inside or "\t" in _COMMENT.sub("", line)):
+            what, hint = ("between words", "use a space") if inside else ("in the indentation", "indent with spaces")
+            return (Diagnostic(rules.TAB, f"tab {what}", Span(source, number, at + 1, number, at + 2), hint=hint),)
     return ()
 
 
@@ -406,13 +409,8 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
     code = code_of(lines[line - first])
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
-        span = Span(source, line, 1, line, 1 + width)
-        return Diagnostic(
-            rules.TOP_LEVEL,
-            message,
-            span,
-            hint=line_hint(code) or "a file holds `use`, `extern`, `algorithm` and `claim`",
-        )
+        advice = line_hint(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
+        return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
     message, hint = describe(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
+from archline.analysis.checks.conditions import assumptions
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
@@ -172,6 +173,8 @@ class CostView:
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
+    divides: bool = False
+    """Whether some assumption is that a division by `/` is exact."""
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[ScheduleBound, ...] = ()
@@ -246,6 +249,10 @@ def page_view(
     return replace(
         view,
         assumptions=(*view.assumptions, SCHEDULE) if scheduled else view.assumptions,
+        divides=any(
+            each.algorithm == derived.node.name and getattr(each.node, "op", "") == "/"
+            for each in assumptions(*derived.executed)
+        ),
         contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_case, derived) if on_grid and at is None else view.case,

@@ -16,7 +16,7 @@ from archline.language.checking.extents import shown
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, counted
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import claim_hint
+from archline.language.mistakes import claim_hint, growth_hint
 from archline.language.model import Kind
 from archline.records import record
 
@@ -135,7 +135,8 @@ class Formulas:
             return None
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            hint = self.findings.closest(name, FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE])
+            known = FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE]
+            hint = growth_hint(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, known)
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         arity = FUNCTIONS[name]

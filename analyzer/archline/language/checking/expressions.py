@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from archline.expr.tree import divisions, rewritten
 from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
@@ -9,9 +10,10 @@ from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import agree, combine, length, shown
-from archline.language.checking.scopes import Role, SymbolEntry
+from archline.language.checking.scopes import Role, SymbolEntry, hint_to_know
 from archline.language.diagnostics import counted
 from archline.language.model import ExprType, Kind, ViewType
+from archline.records import replace
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
@@ -36,17 +38,16 @@ def type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
 def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """The kind of an expression that must be a number."""
     found = type_of(body, expr)
+    what = f"`{shown(expr)}` is {{}}, where a number is expected"
     if isinstance(found, ViewType):
-        message = f"`{shown(expr)}` is an array, where a number is expected"
-        body.report(rules.ARRAY_AS_NUMBER, message, expr.span, "write a loop over the elements")
+        body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
         return None
     if found is Kind.BOOL:
-        message = f"`{shown(expr)}` is a condition, where a number is expected"
-        body.report(rules.CONDITION, message, expr.span)
+        body.report(rules.CONDITION, what.format("a condition"), expr.span)
         return None
     if found is Kind.OPERATOR:
-        message = f"`{shown(expr)}` is an operator, where a number is expected"
-        body.report(rules.WRONG_KIND, message, expr.span, f"an update with it is written `x[i] {shown(expr)}= y[i]`")
+        hint = f"an update with it is written `x[i] {shown(expr)}= y[i]`"
+        body.report(rules.WRONG_KIND, what.format("an operator"), expr.span, hint)
         return None
     return found
 
@@ -86,7 +87,8 @@ def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
-        body.report(rules.WRONG_KIND, message, expr.span, "pass it as a parameter of type `size` or `index`")
+        hint = hint_to_know(expr, body.algorithm, body.facts.types) if kind is Kind.INT else None
+        body.report(rules.WRONG_KIND, message, expr.span, hint or "pass it as a parameter of type `size` or `index`")
     return kind is Kind.STATIC
 
 
@@ -100,7 +102,17 @@ def accepts(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool
 
 def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
     """What to write where an integer meets a real."""
-    return f"write `real_of({shown(expr)})`" if kind is not Kind.REAL else None
+    return f"write `{shown(rewritten(expr, _as_real))}`" if kind is not Kind.REAL else None
+
+
+def _as_real(part: s.Expr) -> s.Expr | None:
+    """A part of an integer expression as a real; None if roots, logarithms or quotients in it need not be whole."""
+    if isinstance(part, s.Integer):
+        return s.Real(f"{part.value}.0", span=part.span)
+    whole = getattr(part, "op", "") in ("^", "//", "%")
+    if not whole and any(isinstance(each, s.Call) or each.op == "/" for each in divisions(part)):
+        return None
+    return s.Call("real_of", (part,), span=part.span)
 
 
 def is_literal(expr: s.Expr) -> bool:
@@ -208,21 +220,16 @@ def _call(body: BodyContext, expr: s.Call) -> ExprType | None:
     library = body.library
     if expr.function in INTRINSICS:
         return _intrinsic(body, expr)
-    if expr.function in library.externs:
-        result = check_extern(body, expr, library.externs[expr.function])
-        if result is None:
-            message = f"`{expr.function}` has no result"
-            body.report(call_rules.NO_RESULT, message, expr.span, "call it as a statement")
+    extern, algorithm = library.externs.get(expr.function), library.visible.get(expr.function)
+    if extern is not None and (result := check_extern(body, expr, extern)) is not None:
         return result
-    if expr.function in library.visible:
-        algorithm = library.visible[expr.function]
-        if algorithm.result is None:
-            message = f"`{expr.function}` has no result"
-            body.report(call_rules.NO_RESULT, message, expr.span, "call it as a statement")
-        else:
-            message = f"the result of the algorithm `{expr.function}` can only be stored at once"
-            hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
-            body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
+    if algorithm is not None and algorithm.result is not None and extern is None:
+        message = f"the result of the algorithm `{expr.function}` can only be stored at once"
+        hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
+        body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
+        return None
+    if extern is not None or algorithm is not None:
+        body.report(call_rules.NO_RESULT, f"`{expr.function}` has no result", expr.span, "call it as a statement")
         return None
     report_unknown_function(body, expr)
     for argument in expr.arguments:
@@ -293,7 +300,9 @@ def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     if kind is Kind.REAL:
         return Kind.REAL
     message = f"`{function}` takes a real, and `{shown(first)}` is {NUMBERS[kind]}"
-    body.report(rules.INTRINSIC, message, first.span, conversion_hint(first, kind))
+    real = f"write `{shown(replace(expr, arguments=(rewritten(first, _as_real),)))}`"
+    hint = hint_to_know(first, body.algorithm, body.facts.types) if body.integers else real
+    body.report(rules.INTRINSIC, message, first.span, hint)
     return None
 
 
@@ -317,7 +326,7 @@ def _element(body: BodyContext, expr: s.Element) -> ExprType | None:
     if len(expr.subscripts) != rank:
         subscripts = counted(len(expr.subscripts), "subscript")
         message = f"`{expr.array}` has {counted(rank, 'dimension')}, and {subscripts} here"
-        hint = f"write `{expr.array}[{', '.join([':'] * rank)}]` for the whole array"
+        hint = f"write `{shown(expr)[:-1]}{', :' * (rank - len(expr.subscripts))}]` for that part of the array"
         body.report(rules.RANK, message, expr.span, hint if len(expr.subscripts) < rank < 6 else None)
         return None
     extents = [

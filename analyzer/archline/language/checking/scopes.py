@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
+from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.model import ExprType, Signature
+from archline.language.model import ExprType, Kind, Signature
 from archline.records import record
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
@@ -16,6 +17,24 @@ MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 def machine_symbols(signature: Signature) -> tuple[str, ...]:
     """The machine symbols that are no sizes or indices of an algorithm of its own."""
     return tuple(name for name in MACHINE_SYMBOLS if name not in (*signature.size_names, *signature.indices))
+
+
+def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
+    """How the integers of the data in an expression are made known to the analysis; None where some cannot be."""
+    hints: list[str | None] = [None for _ in s.find(expr, s.Element)]
+    for node in (each for each in s.find(expr, s.Name) if types.get(each) is not Kind.STATIC):
+        sets = [each for each in s.find(algorithm.body, s.Simple) if node.id in each.sets]
+        constant = all(isinstance(each, s.Local) for each in sets)
+        match [each for each in sets if each.span.line <= node.span.line]:
+            case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
+                own = f"write `let {node.id} = {format_expression(value)}`"
+                hints += [hint_to_know(value, algorithm, types), own]
+            case []:
+                parameter = node.id in (each.name for each in algorithm.parameters) and not sets
+                hints.append(f"declare `{node.id}: size`" if parameter else None)
+            case _:
+                hints.append(None)
+    return None if None in hints else " and ".join(filter(None, hints))
 
 
 class Role(Enum):

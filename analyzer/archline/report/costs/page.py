@@ -146,6 +146,8 @@ def _notes(view: CostView) -> Iterator[str]:
     yield from (OF_REPLACEMENT[row.metric] for row in view.rows if row.metric in OF_REPLACEMENT)
     if view.assumptions:
         yield phrase("assuming ", joined(view.assumptions, ", "))
+    if view.divides:
+        yield "`/` divides exactly; `//` rounds down"
     trusted = sorted({name for row in view.rows for name in row.declared})
     if trusted:
         yield f"uses declared costs: {', '.join(trusted)}"

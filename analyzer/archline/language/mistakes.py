@@ -74,10 +74,7 @@ _LINES: tuple[tuple[str, str], ...] = (
 
 def line_hint(line: str) -> str | None:
     """The hint of the first mistake that the line's code shows, or None."""
-    for pattern, hint in _LINES:
-        if re.search(pattern, line):
-            return hint
-    return None
+    return next((hint for pattern, hint in _LINES if re.search(pattern, line)), None)
 
 
 def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
@@ -87,8 +84,6 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
     if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
         return left_out
-    if (written := growth_hint(line)) is not None:
-        return written
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
         return "equality is written `==`"
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:

@@ -20,7 +20,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
-from archline.language.mistakes import brackets, code_of, line_hint, place_hint, unclosed
+from archline.language.mistakes import brackets, code_of, growth_hint, line_hint, place_hint, unclosed
 from archline.records import record
 from archline.resources import cache_folder, resource
 
@@ -81,7 +81,7 @@ def describe(token: Token, accepted: Collection[str], line: str, column: int) ->
     shown = found.removeprefix("the ") if found else f"`{str(token)[:40]}`"
     expected = _expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = place_hint(token.type, line, column, accepted) or line_hint(line)
+    hint = growth_hint(line) or place_hint(token.type, line, column, accepted) or line_hint(line)
     return message, hint or _hint(token, set(accepted), line[: column - 1])
 
 
@@ -274,15 +274,14 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
         if last is not None and line <= last.line:
             return None, found
         found.append(result)
-        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first, result.span):
+        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first):
             return None, found
 
 
-def _repair(lines: list[str], at: int, place: Span | None) -> bool:
+def _repair(lines: list[str], at: int) -> bool:
     """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible.
 
-    A clause among those of the header is left out: behind a statement the next clauses would be mistakes. The head of
-    a branch gets another condition, for the next branches.
+    A clause of the header is left out and a branch gets another condition: else the next ones would be mistakes.
     """
     if at <= 0 or at >= len(lines):
         return False
@@ -297,7 +296,8 @@ def _repair(lines: list[str], at: int, place: Span | None) -> bool:
     while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
         end += 1
     branch = re.match(r" *(if|elif|else|elseif|elsif)\b", lines[at])
-    if branch and place is not None and place.column > branch.end(1) and any(map(str.strip, lines[at + 1 : end])):
+    before = next((line.split()[0] for line in reversed(lines[:at]) if line.strip() and _indent(line) <= indent), "")
+    if branch and (branch[1] == "if" or before in ("if", "elif")) and any(map(str.strip, lines[at + 1 : end])):
         lines[at] = f"{' ' * indent}{'if' if branch[1] == 'if' else 'elif'} 0 < 1:"
         return True
     lines[at] = " " * indent + "pass"

@@ -1,0 +1,191 @@
+"""A text that a hint proposes is accepted where it is written, and means what was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from archline.expr.tree import Source
+from archline.language.diagnostics import ArchlineError
+from archline.language.loader import load_text
+from archline.language.parser import parse
+from cli_support import cli
+from doc_blocks import last
+
+HEAD = "algorithm g(A: inout real[m, w]):\n    A[0, 0] = 1.0\n\n\nalgorithm h(v: inout real[w], c: real):\n    v[0] = c\n\n\n"
+ROWS = HEAD + "algorithm f(M: inout real[p, n, m], N: inout real[p, p, n, m]):\n"
+ONE = HEAD + "algorithm f(x: inout real[n], k: int[n], b: int, d: int):\n"
+LOOPS = ONE + "    for i in 0..n:\n"
+
+
+def lines(*written: str, depth: int = 1) -> str:
+    """Statements of a body."""
+    return "".join(f"{' ' * 4 * depth}{each}\n" for each in written)
+
+
+def hints(text: str) -> list[str]:
+    """The hints of what is wrong with a program."""
+    with pytest.raises(ArchlineError) as refused:
+        load_text(text)
+    return [each.hint or "" for each in refused.value.diagnostics]
+
+
+# A program, what stands there, and what the only hint says to write in its place.
+EDITS = [
+    # Integers that keep one value, and parameters
+    (LOOPS + lines("local j: int = i + 1", "local V: real[j] = 0", depth=2), "local j: int = i + 1", "let j = i + 1"),
+    (LOOPS + lines("local j: int = n - i", "for l in 0..n step j:", "    pass", depth=2), "local j: int =", "let j ="),
+    (LOOPS + lines("local j: int = 4", "local V: real[2, j] = 0", depth=2), "local j: int = 4", "let j = 4"),
+    (ONE + lines("local j: int = n + 1", "while x[0] > 0.0 at most 2*j times:", "    x[0] -= 1.0"), "local j: int =", "let j ="),
+    (ONE + lines("while x[0] > 0.0 at most b times:", "    x[0] -= 1.0"), "b: int", "b: size"),
+    (ONE + lines("while x[0] > 0.0 at most log2(b) times:", "    x[0] -= 1.0"), "b: int", "b: size"),
+    (ONE + lines("while x[0] > 0.0 at most sqrt(b) + 1 times:", "    x[0] -= 1.0"), "b: int", "b: size"),
+    (ONE + lines("for i in 0..log2(b):", "    x[0] -= 1.0"), "b: int", "b: size"),
+    (ONE + lines("local V: real[b + 1] = 0"), "b: int", "b: size"),
+    (ONE + lines("local j: int = n", "while x[0] > 0.0 at most log2(j) times:", "    x[0] -= 1.0"), "local j: int =", "let j ="),
+    # Roots, logarithms and quotients among reals
+    (ONE + lines("x[0] = sqrt(d)"), "sqrt(d)", "sqrt(real_of(d))"),
+    (ONE + lines("x[0] = 2.0*rsqrt(d)"), "rsqrt(d)", "rsqrt(real_of(d))"),
+    (ONE + lines("x[0] = exp(n)"), "exp(n)", "exp(real_of(n))"),
+    (ONE + lines("x[0] = log(d + n)"), "log(d + n)", "log(real_of(d + n))"),
+    (ONE + lines("x[0] += sqrt(n)"), "sqrt(n)", "sqrt(real_of(n))"),
+    (ONE + lines("x[0] += 2.0*log2(n)"), "log2(n)", "log2(real_of(n))"),
+    (ONE + lines("x[0] = sqrt(n) + 1"), "sqrt(n) + 1", "sqrt(real_of(n)) + 1.0"),
+    (ONE + lines("x[0] = -sqrt(n + 1)"), "-sqrt(n + 1)", "-sqrt(real_of(n + 1))"),
+    (ONE + lines("x[0] = max(sqrt(n), 2)"), "max(sqrt(n), 2)", "max(sqrt(real_of(n)), 2.0)"),
+    (ONE + lines("x[0] = sqrt(n/2)"), "sqrt(n/2)", "sqrt(real_of(n)/2.0)"),
+    (ONE + lines("x[0] = n/2"), "n/2", "real_of(n)/2.0"),
+    (ONE + lines("x[0] *= 1/2"), "1/2", "1.0/2.0"),
+    (ONE + lines("x[0] = n//2"), "n//2", "real_of(n//2)"),
+    (ONE + lines("x[0] = 2^n"), "2^n", "real_of(2^n)"),
+    (ONE + lines("x[0] = d"), "= d", "= real_of(d)"),
+    (ONE + lines("if x[0] > sqrt(n):", "    x[0] = 0"), "sqrt(n)", "sqrt(real_of(n))"),
+    (ONE + lines("h(x, sqrt(n))"), "sqrt(n)", "sqrt(real_of(n))"),
+    (LOOPS + lines("x[i] = i/n", depth=2), "i/n", "real_of(i)/real_of(n)"),
+    # Parts of arrays
+    (ROWS + lines("g(M[0])"), "M[0]", "M[0, :, :]"),
+    (ROWS + lines("for q in 0..p:", "    M[q] = 1.0"), "M[q]", "M[q, :, :]"),
+    (ROWS + lines("for q in 0..p:", "    g(N[q, p - q - 1])"), "N[q, p - q - 1]", "N[q, p - q - 1, :, :]"),
+    (ROWS + lines("M[0..1, 0] = 2.0"), "M[0..1, 0]", "M[0..1, 0, :]"),
+    (ROWS + lines("local T: real[n, m] = M[0]"), "M[0]", "M[0, :, :]"),
+    (ROWS + lines("local T: real[p, n, m] = M[:]"), "M[:]", "M[:, :, :]"),
+    # Growth
+    (ONE + lines("ensures work = O(n)", "x[0] = 1"), "work = O(n)", "work is O(n)"),
+    (ONE + lines("ensures work == O(n)", "x[0] = 1"), "work == O(n)", "work is O(n)"),
+    (ONE + lines("ensures span <= O(n^2)", "x[0] = 1"), "span <= O(n^2)", "span is O(n^2)"),
+    (ONE + lines("ensures work >= Omega(1)", "x[0] = 1"), "work >= Omega(1)", "work is Omega(1)"),
+    (ONE + lines("ensures work: Theta(1)", "x[0] = 1"), "work: Theta(1)", "work is Theta(1)"),
+    (ONE + lines("ensures work in O(n)", "x[0] = 1"), "work in O(n)", "work is O(n)"),
+    (ONE + lines("ensures work < O(n*(n + 1)) when n >= 2", "x[0] = 1"), "work < O(n*(n + 1))", "work is O(n*(n + 1))"),
+    (ONE + lines("x[0] = 1") + "\n\nclaim work(f) = O(n)\n", "work(f) = O(n)", "work(f) is O(n)"),
+    (ONE + lines("x[0] = 1") + "\n\nclaim work(f) <= O(n)\n", "work(f) <= O(n)", "work(f) is O(n)"),
+    # Branches
+    (ONE + lines("if d > 1:", "    x[0] = 1", "else if d > 0:", "    x[0] = 2", "else:", "    x[0] = 3"), "else if", "elif"),
+    (ONE + lines("if d > 1:", "    x[0] = 1", "elseif d > 0:", "    x[0] = 2", "else:", "    x[0] = 3"), "elseif", "elif"),
+    (ONE + lines("if d > 1:", "    x[0] = 1", "elsif d > 0:", "    x[0] = 2", "elif d > 7:", "    pass"), "elsif", "elif"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "written", "proposed"), EDITS)
+def test_the_only_hint_is_accepted(text: str, written: str, proposed: str) -> None:
+    (hint,) = hints(text)
+    assert proposed.removeprefix("= ") in hint
+    assert text.count(written) == 1
+    load_text(text.replace(written, proposed))
+
+
+# Roots and quotients of reals need no condition on sizes.
+@pytest.mark.parametrize(("text", "written", "proposed"), [each for each in EDITS if "real_of" in each[2]])
+def test_conversions_assume_nothing(text: str, written: str, proposed: str) -> None:
+    assert last(text.replace(written, proposed)).cost().assumptions == ()
+
+
+SUM = lines("for q in i..j:", "    x[q] += 1.0", depth=2)
+BOUNDS = [
+    ("local j: int = i + l - 1", "for q in i..min(j, n):", "x[q] += 1.0"),
+    ("local j: int = min(i + l, n)", "for q in i..j:", "x[q] += 1.0"),
+    ("local j: int = n - i", "for q in 0..j step 2:", "x[q] += 1.0"),
+    ("local j: int = 3", "for q in j..n:", "x[q] += 1.0"),
+    ("local j: int = i//2", "for q in n-1 downto j:", "x[q] += 1.0"),
+]
+
+
+@pytest.mark.parametrize(("made", "loop", "inside"), BOUNDS)
+def test_a_bound_that_only_a_register_hides_is_named_by_let(made: str, loop: str, inside: str) -> None:
+    nest = "algorithm f(x: inout real[n]):\n    for l in 2..n:\n        for i in 0..n - l:\n"
+    text = nest + lines(made, loop, f"    {inside}", depth=3)
+    costs = last(text).cost()
+    named = made.replace("local", "let").replace(": int", "")
+    assert {f"write `{named}`" in (costs[each].reason or "") for each in ("flops", "work", "span", "io")} == {True}
+    known = last(text.replace(made, named)).cost()
+    assert "unknown" not in {known[each].status for each in ("flops", "work", "span", "io")}
+
+
+def test_a_chain_of_registers_is_named_in_order() -> None:
+    text = LOOPS + lines("local a: int = i + 1", "local j: int = 2*a", "local V: real[j] = 0", depth=2)
+    assert hints(text) == ["write `let a = i + 1` and write `let j = 2*a`"]
+    load_text(text.replace("local a: int", "let a").replace("local j: int", "let j"))
+
+
+@pytest.mark.parametrize("made", ["local j: int = k[i]", "local j: int = i\n        j += 1", "local j: int = k[i] + b"])
+def test_no_let_is_proposed_where_none_is_accepted(made: str) -> None:
+    text = LOOPS + lines(made, "local V: real[j] = 0", depth=2)
+    assert "let" not in hints(text)[0]
+    loop = LOOPS + lines(made, "for q in 0..j:", "    x[0] += 1.0", depth=2)
+    assert "let" not in (last(loop).cost().flops.reason or "")
+
+
+def test_each_register_of_a_name_has_its_own_value() -> None:
+    inner = lines("local V: real[j] = 0", depth=2)
+    text = (
+        LOOPS + "        local j: int = i + 1\n" + inner + "    for i in 0..n:\n        local j: int = n - i\n" + inner
+    )
+    assert hints(text) == ["write `let j = i + 1`", "write `let j = n - i`"]
+
+
+@pytest.mark.parametrize("head", ["if d = 2:", "if d > 1 {", "if (d > 1 and) d:"])
+@pytest.mark.parametrize(
+    "rest", [("else:", "    x[0] = 2"), ("elif d > 0:", "    x[0] = 2", "else:", "    x[0] = 3"), ()]
+)
+def test_the_branches_behind_a_faulty_one_are_no_mistakes(head: str, rest: tuple[str, ...]) -> None:
+    text = ONE + lines(head, "    x[0] = 1", *rest)
+    assert len(parse(Source("f.algo", text)).diagnostics) == 1
+    more = ONE + lines(head, "    x[0] = 1 ++ 2", *rest, "x[0] = 2**3")
+    assert len(parse(Source("f.algo", more)).diagnostics) == 3
+
+
+def test_an_else_without_an_if_is_one_mistake() -> None:
+    text = ONE + lines("x[0] = 1", "else:", "    x[0] = 2", "x[0] = 2**3")
+    assert [each.span.line - ONE.count("\n") for each in parse(Source("f.algo", text)).diagnostics if each.span] == [
+        2,
+        4,
+    ]
+
+
+NOTE = "`/` divides exactly; `//` rounds down"
+
+
+@pytest.mark.parametrize(
+    ("size", "noted"),
+    [("n/2", True), ("n/2^l", True), ("2/2^l", True), ("n//2", False), ("n//2^l", False), ("ceil(n/2)", False)],
+)
+def test_a_page_that_assumes_a_quotient_says_how_to_round(tmp_path: Path, size: str, noted: bool) -> None:
+    file = tmp_path / "f.algo"
+    text = f"algorithm f(x: inout real[n]):\n    for l in 0..2:\n        for i in 0..{size}:\n            x[0] += 1.0\n"
+    file.write_text(text)
+    page = cli("cost", str(file)).out
+    assert (NOTE in page) == noted
+    # A division of the `where` is meant.
+    file.write_text(
+        text.replace(
+            "    for l", "    where 2^l divides n\n    for l" if "l" in size else "    where 2 divides n\n    for l", 1
+        )
+    )
+    assert NOTE not in cli("cost", str(file)).out or "l" in size
+
+
+def test_a_division_rounds_down_as_the_note_says(tmp_path: Path) -> None:
+    program = "algorithm f(x: inout real[n]):\n    for i in 0..n{}2:\n        x[i] += 1.0\n"
+    assert last(program.format("/")).cost().assumptions == ("2 divides n",)
+    assert last(program.format("//")).cost().assumptions == ()

@@ -72,13 +72,18 @@ def remembered(operation: Over) -> Over:
 @remembered
 def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
+    total = _sum_over(value, variable, lo, hi, facts)
+    # What is counted in lines is bounded soon after.
+    return total if "L" in total.names else reduced(total, facts)
+
+
+def _sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """Sum without reducing the result, for parts of a larger sum."""
     if lo == hi:
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     flat = inside.simplify(value).map_atoms(lambda atom: clipped(atom, inside) if depends(atom, variable) else None)
-    found = _one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
-    # What is counted in lines is bounded soon after.
-    return found if "L" in found.names else reduced(found, facts)
+    return _one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
@@ -397,7 +402,7 @@ def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly
         start = lo + residue
         count = facts.simplify(a.floor_div(hi - start + (period - 1), Poly.constant(period)))
         shifted = value.substitute({variable: start + Poly.symbol(variable).scaled(period)})
-        result = result + sum_over(shifted, variable, ZERO, count, facts)
+        result = result + _sum_over(shifted, variable, ZERO, count, facts)
     return result
 
 
@@ -409,7 +414,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
         floors = [each for each in value.atoms() if isinstance(each, a.Floor) and variable in each.names]
         if floors and all(_falls(each, variable) for each in floors):
             backwards = value.substitute({variable: -Poly.symbol(variable)})
-            return sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
+            return _sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
         pair = pair_of(value, atom, inside)
         if pair is not None:
             closed = window_sum(pair, variable, lo, hi, facts)

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from archline.records import record
 
+MAX_TRIED = 16
+"""Choices that are tried together, in the order of what they save: the first that fits is most often among them."""
+
 
 @record(eq=False)
 class ParetoChoices:
@@ -107,18 +110,29 @@ class ParetoChoices:
         owner = np.array([places[each] for each in owners], dtype=np.intp)
         start = np.zeros(len(places), dtype=np.intp)
         start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
-        space, misses = self.space[self.regions, sample], self.misses[sample]
-        scratch = self.scratch[self.regions, sample].astype(int)
+        misses, rows = self.misses[sample], np.concatenate([self.space[:, sample], self.scratch[:, sample]], axis=1)
+        space, scratch = np.hsplit(np.unique(rows, axis=0), 2)
         for capacity in capacities:
-            chosen, saving = start.copy(), True
-            while saving:
+            chosen = start.copy()
+            lines, sharing = space[:, chosen].sum(axis=1), scratch[:, chosen].sum(axis=1)
+            while True:
                 now = chosen[owner]
-                needs = space[:, chosen].sum(axis=1)[:, None] + space - space[:, now]
-                needs += scratch[:, chosen].sum(axis=1)[:, None] + scratch - scratch[:, now] > 0
-                saved = np.where(needs.max(axis=0) <= capacity, misses[now] - misses, 0.0)
-                best = int(saved.argmax())
-                saving = bool(saved[best] > 0)
-                chosen[owner[best]] = best if saving else chosen[owner[best]]
+                saved = misses[now] - misses
+                saving = np.flatnonzero(saved > 0)
+                order = saving[np.argsort(-saved[saving], kind="stable")]
+                for begin in range(0, len(order), MAX_TRIED):
+                    tried = order[begin : begin + MAX_TRIED]
+                    needs = lines[:, None] + space[:, tried] - space[:, now[tried]]
+                    needs += sharing[:, None] + scratch[:, tried] - scratch[:, now[tried]] > 0
+                    fitting = np.flatnonzero(needs.max(axis=0) <= capacity)
+                    if fitting.size:
+                        break
+                else:
+                    break
+                best = tried[fitting[0]]
+                lines += space[:, best] - space[:, now[best]]
+                sharing += scratch[:, best] - scratch[:, now[best]]
+                chosen[owner[best]] = best
             yield [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
 
 

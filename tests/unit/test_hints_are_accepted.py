@@ -44,6 +44,8 @@ EDITS = [
     (ONE + lines("for i in 0..log2(b):", "    x[0] -= 1.0"), "b: int", "b: size"),
     (ONE + lines("local V: real[b + 1] = 0"), "b: int", "b: size"),
     (ONE + lines("local j: int = n", "while x[0] > 0.0 at most log2(j) times:", "    x[0] -= 1.0"), "local j: int =", "let j ="),
+    (ONE + lines("local t: int = log2(d)"), "d: int", "d: size"),
+    (ONE + lines("x[log2(d)] = 1.0"), "d: int", "d: size"),
     # Roots, logarithms and quotients among reals
     (ONE + lines("x[0] = sqrt(d)"), "sqrt(d)", "sqrt(real_of(d))"),
     (ONE + lines("x[0] = 2.0*rsqrt(d)"), "rsqrt(d)", "rsqrt(real_of(d))"),
@@ -126,6 +128,11 @@ def test_a_chain_of_registers_is_named_in_order() -> None:
     text = LOOPS + lines("local a: int = i + 1", "local j: int = 2*a", "local V: real[j] = 0", depth=2)
     assert hints(text) == ["write `let a = i + 1` and write `let j = 2*a`"]
     load_text(text.replace("local a: int", "let a").replace("local j: int", "let j"))
+
+
+@pytest.mark.parametrize("line", ["M[0] += 1.0", "M[0, 0, 0] = 1.0 + M[0]", "M[0, 0, 0] += N[0, 0, 0]"])
+def test_no_part_of_an_array_is_proposed_for_a_number(line: str) -> None:
+    assert hints(ROWS + lines(line)) == [""]
 
 
 @pytest.mark.parametrize("made", ["local j: int = k[i]", "local j: int = i\n        j += 1", "local j: int = k[i] + b"])

@@ -72,7 +72,8 @@ class NotStaticError(Exception):
         """Why, and how it is mended where an integer of the data has one value that the analysis knows."""
         owners = self._module.signatures if self._module else ()
         types = self._module.types if self._module else {}
-        hints = (hint_to_know(self.expr, each, types) for each in owners if self.expr in {*s.find(each.body, s.Name)})
+        bodies = (owner for owner in owners if self.expr in {*s.find(owner.body, s.Name)})
+        hints = (hint_to_know(self.expr, body, types) for body in bodies)
         return ": ".join(filter(None, (str(self), next(hints, None))))
 
 

@@ -108,8 +108,9 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
 
 def growth_hint(line: str) -> str | None:
     """The hint for a growth after a relation, as in `work = O(n)`, or None."""
-    found = re.search(r"(\w+(\(\w+\))?) *([=<>]=?|[~:]|\bin\b) *((?:O|Theta|Omega)\((?:[^()]|\([^()]*\))*\))", line)
-    return f"growth is written `{found[1]} is {found[4]}`" if found and not re.search(r"\w +\w", found[4]) else None
+    claimed = re.search(r"(\w+(\(\w+\))?) *([=<>]=?|[~:]|\bin\b) *((?:O|Theta|Omega)\((?:[^()]|\([^()]*\))*\))", line)
+    fine = claimed and not re.search(r"\w +\w", claimed[4])
+    return f"growth is written `{claimed[1]} is {claimed[4]}`" if claimed and fine else None
 
 
 def _left_out(before: str, rest: str) -> str | None:

@@ -245,14 +245,12 @@ def page_view(
     costs = derived.without_io if without_io else derived.costs
     verdicts, on_grid, known = derived.ensures, derived.on_grid, derived.communication
     view = cost_view(derived, costs, at, more)
+    needs = assumptions(*derived.executed)
     scheduled = any(each.upper is not None and each.metric.startswith("io(") for each in more)
     return replace(
         view,
         assumptions=(*view.assumptions, SCHEDULE) if scheduled else view.assumptions,
-        divides=any(
-            each.algorithm == derived.node.name and getattr(each.node, "op", "") == "/"
-            for each in assumptions(*derived.executed)
-        ),
+        divides=any(getattr(need.node, "op", "") == "/" for need in needs if need.algorithm == derived.node.name),
         contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_case, derived) if on_grid and at is None else view.case,

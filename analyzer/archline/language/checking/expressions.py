@@ -27,9 +27,9 @@ NUMBERS = {
 }
 
 
-def type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
-    """The type of an expression, noted in the facts; None where something was reported about it."""
-    found = _type_of(body, expr)
+def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
+    """The type of an expression, which may be a `whole` array, noted in the facts; None if something was reported."""
+    found = _element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
     if found is not None:
         body.facts.types[expr] = found
     return found
@@ -37,7 +37,7 @@ def type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
 
 def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """The kind of an expression that must be a number."""
-    found = type_of(body, expr)
+    found = type_of(body, expr, whole=False)
     what = f"`{shown(expr)}` is {{}}, where a number is expected"
     if isinstance(found, ViewType):
         body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
@@ -110,7 +110,7 @@ def _as_real(part: s.Expr) -> s.Expr | None:
     if isinstance(part, s.Integer):
         return s.Real(f"{part.value}.0", span=part.span)
     whole = getattr(part, "op", "") in ("^", "//", "%")
-    if not whole and any(isinstance(each, s.Call) or each.op == "/" for each in divisions(part)):
+    if not whole and any(isinstance(division, s.Call) or division.op == "/" for division in divisions(part)):
         return None
     return s.Call("real_of", (part,), span=part.span)
 
@@ -151,7 +151,7 @@ def _type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
         case s.Call():
             return _call(body, expr)
         case s.Element():
-            return _element(body, expr)
+            return _element(body, expr, whole=True)
         case s.Reshape():
             return _reshape(body, expr)
 
@@ -306,7 +306,7 @@ def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     return None
 
 
-def _element(body: BodyContext, expr: s.Element) -> ExprType | None:
+def _element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
     symbol = body.lookup(expr.array, expr.span, advice)
@@ -327,7 +327,7 @@ def _element(body: BodyContext, expr: s.Element) -> ExprType | None:
         subscripts = counted(len(expr.subscripts), "subscript")
         message = f"`{expr.array}` has {counted(rank, 'dimension')}, and {subscripts} here"
         hint = f"write `{shown(expr)[:-1]}{', :' * (rank - len(expr.subscripts))}]` for that part of the array"
-        body.report(rules.RANK, message, expr.span, hint if len(expr.subscripts) < rank < 6 else None)
+        body.report(rules.RANK, message, expr.span, hint if whole and len(expr.subscripts) < rank < 6 else None)
         return None
     extents = [
         length(body.facts, piece, extent)

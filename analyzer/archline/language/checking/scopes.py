@@ -20,18 +20,18 @@ def machine_symbols(signature: Signature) -> tuple[str, ...]:
 
 
 def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
-    """How the integers of the data in an expression are made known to the analysis; None where some cannot be."""
+    """Propose how to make the integers of the data in an expression known to the analysis; None if some cannot be."""
     hints: list[str | None] = [None for _ in s.find(expr, s.Element)]
-    for node in (each for each in s.find(expr, s.Name) if types.get(each) is not Kind.STATIC):
-        sets = [each for each in s.find(algorithm.body, s.Simple) if node.id in each.sets]
-        constant = all(isinstance(each, s.Local) for each in sets)
-        match [each for each in sets if each.span.line <= node.span.line]:
+    for name in (name for name in s.find(expr, s.Name) if types.get(name) is not Kind.STATIC):
+        setters = [statement for statement in s.find(algorithm.body, s.Simple) if name.id in statement.sets]
+        constant = all(isinstance(setter, s.Local) for setter in setters)
+        match [setter for setter in setters if setter.span.line <= name.span.line]:
             case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
-                own = f"write `let {node.id} = {format_expression(value)}`"
+                own = f"write `let {name.id} = {format_expression(value)}`"
                 hints += [hint_to_know(value, algorithm, types), own]
             case []:
-                parameter = node.id in (each.name for each in algorithm.parameters) and not sets
-                hints.append(f"declare `{node.id}: size`" if parameter else None)
+                is_parameter = name.id in (parameter.name for parameter in algorithm.parameters) and not setters
+                hints.append(f"declare `{name.id}: size`" if is_parameter else None)
             case _:
                 hints.append(None)
     return None if None in hints else " and ".join(filter(None, hints))

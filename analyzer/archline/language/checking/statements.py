@@ -179,7 +179,7 @@ def _local(body: BodyContext, statement: s.Local) -> None:
             stored = element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
-                with body.shared_arrays():
+                with body.shared_arrays(), body.expecting(integers=stored is Kind.INT):
                     kind = _number(body, statement.value)
                 if kind is not None:
                     _store(body, statement.value, kind, stored, f"`{statement.name}`")
@@ -243,7 +243,7 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
     if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = f"the result of `{value.function}` can only be stored with `=`"
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
-    place = type_of(body, target)
+    place = type_of(body, target, whole=statement.op == "=")
     if place is None:
         return
     symbol = base_symbol(body, target)

@@ -130,6 +130,11 @@ def test_a_chain_of_registers_is_named_in_order() -> None:
     load_text(text.replace("local a: int", "let a").replace("local j: int", "let j"))
 
 
+@pytest.mark.parametrize("growth", ["O(n log n)", "O(n*(n + (n + 1)))", "O (n log(n))"])
+def test_what_cannot_be_copied_is_left_open(growth: str) -> None:
+    assert hints(ONE + lines(f"ensures work = {growth}", "x[0] = 1")) == ["growth is written `work is O(...)`"]
+
+
 @pytest.mark.parametrize("line", ["M[0] += 1.0", "M[0, 0, 0] = 1.0 + M[0]", "M[0, 0, 0] += N[0, 0, 0]"])
 def test_no_part_of_an_array_is_proposed_for_a_number(line: str) -> None:
     assert hints(ROWS + lines(line)) == [""]

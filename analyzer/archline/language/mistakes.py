@@ -108,9 +108,10 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
 
 def growth_hint(line: str) -> str | None:
     """The hint for a growth after a relation, as in `work = O(n)`, or None."""
-    claimed = re.search(r"(\w+(\(\w+\))?) *([=<>]=?|[~:]|\bin\b) *((?:O|Theta|Omega)\((?:[^()]|\([^()]*\))*\))", line)
-    fine = claimed and not re.search(r"\w +\w", claimed[4])
-    return f"growth is written `{claimed[1]} is {claimed[4]}`" if claimed and fine else None
+    growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
+    claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line)
+    fine = claimed and claimed[3] and not re.search(r"\w +\w", claimed[3])
+    return f"growth is written `{claimed[1]} is {claimed[2]}{claimed[3] if fine else '(...)'}`" if claimed else None
 
 
 def _left_out(before: str, rest: str) -> str | None:

@@ -183,8 +183,9 @@ def test_run_on_a_matrix(target: str, options: list[str]) -> None:
     assert found["checked"]
 
 
-def test_run_on_a_compressed_symmetric_matrix() -> None:
-    result = cli("run", "sparse.csr", "--matrix", str(MATRICES / "bcsstk16.mtx.gz"))
+def test_run_on_a_compressed_symmetric_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(MATRICES)
+    result = cli("run", "sparse.csr", "--matrix", "bcsstk16.mtx.gz")
     assert "n = 4884, m = 4884, nz = 290378" in result.out
 
 

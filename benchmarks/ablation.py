@@ -68,7 +68,10 @@ PHASES: Patch = (SplitLoopBound, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "total_footprint", _none),),
     "one_line: the line of the last access": ((single, "one_line", _nothing),),
-    "walks: rows picked by the data, read in order": ((single, "pointer_line", _nothing), (clusters, "monotone_walk_residency", _none)),
+    "walks: rows picked by the data, read in order": (
+        (single, "pointer_line", _nothing),
+        (clusters, "monotone_walk_residency", _none),
+    ),
     "in_windows: joint windows of references": ((clusters, "in_windows", _nothing),),
     "sweeping: windows that move across rows": ((clusters, "stencil_residencies", _nothing),),
     "continued: from one loop to the next": ((clusters, "row_and_next_element", _none),),

@@ -275,3 +275,147 @@ def test_the_standard_library_has_none() -> None:
 def test_race_free_programs_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
     assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
+
+
+CALLED = """
+algorithm fill(y: inout real[k]):
+    for e in 0..k:
+        y[e] += 1.0
+
+algorithm copied(a: inout real[k], y: inout real[k]):
+    for e in 0..k:
+        y[e] = a[k - 1 - e]
+
+algorithm summed(a: real[k]) -> real:
+    local s: real = 0
+    for e in 0..k:
+        s += a[e]
+    return s
+
+algorithm reversed(a: real[k], y: inout real[k]):
+    parallel for e in 0..k:
+        y[e] = a[k - 1 - e]
+
+algorithm shaped(A: inout real[p, q]):
+    parallel for e in 0..p:
+        A[e, :] = 1.0
+"""
+THROUGH = {
+    "a slice": ("parallel for i in 0..n:\n        x[i ..+ 2] = 1.0", 3),
+    "slices that do not meet": ("parallel for i in 0..n:\n        x[2*i ..+ 2] = 1.0", 0),
+    "slices with a step": ("parallel for i in 0..2:\n        x[i..2*n step 2] = 1.0", 0),
+    "slices with a step that meet": ("parallel for i in 0..3:\n        x[i..2*n step 2] = 1.0", 3),
+    "copied slices": ("parallel for i in 0..n:\n        x[i ..+ 1] = x[i + 1 ..+ 1]", 3),
+    "a call": ("parallel for i in 0..n:\n        fill(x[3*i ..+ 4])", 3),
+    "calls that do not meet": ("parallel for i in 0..n:\n        fill(x[3*i ..+ 3])", 0),
+    "a call with a result": ("parallel for i in 0..n:\n        x[i] = summed(x[0..i + 1])", 3),
+    "a call of a view of a view": (
+        "let v = x[2..2*n + 2]\n    parallel for i in 0..n:\n        let w = v[i ..+ 2]\n        fill(w)",
+        5,
+    ),
+    "a view and its base": ("let v = x[1 ..+ n]\n    parallel for i in 0..n:\n        v[i] = x[i]", 4),
+    "a view and its base, each its own": ("let v = x[n ..+ n]\n    parallel for i in 0..n:\n        v[i] = x[i]", 0),
+    "rows and their base": (
+        "let A = x[0..4*n] as [n, 4]\n    parallel for i in 0..n:\n        A[i, 3] = x[4*i + 4]\n        x[4*i] = 1.0",
+        5,
+    ),
+    "rows of their base alone": (
+        "let A = x[0..4*n] as [n, 4]\n    parallel for i in 0..n:\n        A[i, 3] = x[4*i]",
+        0,
+    ),
+    "columns of every other element": (
+        "let A = x[0..4*n step 2] as [n, 2]\n    parallel for i in 0..n:\n        A[i, 1] = x[4*i + 6]",
+        4,
+    ),
+    "arguments that are one array": ("parallel for i in 0..n:\n        copied(x[0..n], x[0..n])", 3),
+    "a loop that is called with one array": ("reversed(x, x)", 20),
+    "a loop that is called with parts": ("reversed(x[0..n], x[n..2*n])", 0),
+    "a loop that is called with rows": ("shaped(x[0..4*n] as [2, 2*n])", 0),
+    "a local array and a view of it": (
+        "local w: real[n + 1] = 0\n    let v = w[1..n + 1]\n    parallel for i in 0..n:\n        v[i] = w[i]",
+        5,
+    ),
+    "an array of each iteration": (
+        "parallel for i in 0..n:\n        local w: real[4] = 0\n        fill(w)\n        x[i] = summed(w)",
+        0,
+    ),
+    "a part that the data decides": (
+        "local k: int = 0\n    if x[0] > 9.0:\n        k = 1\n    parallel for i in 0..n:\n        x[k*i ..+ 2] = 1.0",
+        0,
+    ),
+}
+"""What iterations touch other than by a subscript, and the line of the race; 0 for none that is certain."""
+
+
+@pytest.mark.parametrize(("body", "line"), THROUGH.values(), ids=THROUGH)
+def test_what_is_touched_through_views_and_calls_counts(body: str, line: int) -> None:
+    module = load_text(f"algorithm f(n: size, x: inout real[6*n + 8]):\n    {body}\n{CALLED}")
+    races = certain_races(module, module.algorithms["f"])
+    assert [race.span.line for race in races if race.span is not None] == [line or 1][: line > 0]
+    assert line == 0 or races_when_run(module, {"n": int(races[0].message.rpartition("n = ")[2])})
+
+
+def test_a_race_in_what_is_called_says_of_which_run() -> None:
+    text = "algorithm f(x: inout real[n]):\n    back(x, x)\n\nalgorithm back(a: real[n], y: inout real[n]):\n"
+    module = load_text(text + "    parallel for i in 0..n:\n        y[i] = a[n - 1 - i]\n")
+    (race,) = certain_races(module, module.algorithms["f"])
+    expected = "race on `x[0]`: i = 0 writes it, i = 1 reads it on line 6, in a run of `f` at n = 2"
+    assert race.message == f"iterations of `parallel for i` {expected}"
+    assert certain_races(module, module.algorithms["back"]) == ()
+
+
+@st.composite
+def programs_of_views(draw: st.DrawFn) -> str:
+    """A program whose parallel loop touches one array by elements, slices, views, rows and calls; some race."""
+
+    def chosen(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    def start(variable: str) -> str:
+        return f"{draw(st.integers(0, 4))}*{variable} + {draw(st.integers(0, 6))}"
+
+    def part(variable: str, length: int) -> str:
+        begun = start(variable)
+        step = draw(st.integers(1, 2))
+        whole = chosen("x", "x", "v")
+        if step == 1 or draw(st.booleans()):
+            return f"{whole}[{begun} ..+ {length}]"
+        return f"{whole}[{begun}..{begun} + {2 * length - 1} step 2]"
+
+    lines = [
+        f"let v = x[{draw(st.integers(0, 5))}..8*n + 40]",
+        f"let A = x[{draw(st.integers(0, 5))} ..+ 4*n] as [n, 4]",
+    ]
+    lines.append("parallel for i in 0..n:")
+    for _ in range(draw(st.integers(1, 3))):
+        length = draw(st.integers(1, 4))
+        one, other = part("i", length), part("i", length)
+        lines.append(
+            "    "
+            + chosen(
+                f"{one} = {other}",
+                f"{one} = 1.0",
+                f"fill({one})",
+                f"copied({one}, {other})",
+                f"reversed({one}, {other})",
+                f"v[{start('i')}] = summed({other})",
+                f"A[i, {draw(st.integers(0, 3))}] = x[{start('i')}]",
+                "A[i, :] = 2.0",
+                f"shaped({part('i', 4)} as [2, 2])",
+                f"atomic x[{start('i')}] += 1.0",
+                f"if i > {draw(st.integers(0, 3))}:\n            fill({one})",
+            )
+        )
+    body = "\n    ".join(lines)
+    return f"algorithm f(n: size, x: inout real[8*n + 60]):\n    {body}\n{CALLED}"
+
+
+@settings(max_examples=drawn(200), deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs_of_views())
+def test_races_through_views_and_calls_are_those_of_runs(text: str) -> None:
+    module = load_text(text)
+    found = certain_races(module, module.algorithms["f"])
+    for race in found:
+        assert races_when_run(module, {"n": int(race.message.rpartition("n = ")[2])}), (text, race)
+    if not found:
+        assert not any(races_when_run(module, {"n": n}) for n in range(1, 7)), text

@@ -144,6 +144,8 @@ class Follower(StatementVisitor[B, None]):
         known = self._where(local.when, block)
         if local.value is not None and known is not None:
             self.evaluate(local.value, known)
+            if self.module.is_view(local.value):
+                self.read(local.value, known)
         block.define(local.name, None)
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
         block.extents[local.name] = tuple(self.value(each, block) for each in shape)

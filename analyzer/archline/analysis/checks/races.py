@@ -7,14 +7,13 @@ guards is followed as if it were reached. The executor finds the rest on data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, product
-from math import prod
 from typing import Any
 
-from archline.analysis.checks.runs import Locals, Runs, StopError
+from archline.analysis.checks.runs import Array, Locals, Runs, StopError
 from archline.analysis.checks.sizes import Sizes, small
 from archline.expr.text import format_expression
 from archline.expr.values import holds
@@ -30,8 +29,8 @@ RACE = Rule(
     "race between iterations of a parallel loop",
     """
     Two iterations of a `parallel for` touch the same element (or register) and at least one writes it, so the result
-    depends on their order. The message names two such iterations, and the sizes of a run in which both come to it
-    whatever the data.
+    depends on their order: themselves, through a view of the array, or in what they call. The message names two such
+    iterations, and the sizes of a run in which both come to it whatever the data.
 
     ```
     parallel for i in 0..n:
@@ -42,55 +41,69 @@ RACE = Rule(
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
-MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS, MAX_PLACES = 1_000, 300, 8, 1_000
-Place = tuple[int | None, ...]
+MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS = 1_000, 300, 8
 INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
 
 
-@record
+@record(eq=False)
 class _Access:
-    """An access in an iteration: its number, and the value of the variable where that is known."""
+    """An access to the place of an array: in an iteration by its number, and the variable's value where it is known."""
 
-    iteration: tuple[int, int | None]
-    node: s.Name | s.Element
+    array: Array
+    place: int
+    node: s.Node
     writes: bool
     atomic: bool
+    iteration: tuple[int, int | None] = (0, None)
+
+    @property
+    def key(self) -> tuple[Array, int, bool, bool]:
+        """What the first of several like it stands for."""
+        return self.array, self.place, self.writes, self.atomic
+
+    def conflicting(self, earlier: Mapping[tuple[Array, int, bool, bool], _Access]) -> Iterator[_Access]:
+        """The earlier accesses of the element with which it must not run in parallel."""
+        for writes, atomic in product((True, False), repeat=2):
+            other = earlier.get((self.array, self.place, writes, atomic))
+            if other is not None and (self.writes or writes) and not (self.atomic and atomic):
+                yield other
 
 
 @dataclass
 class _Running:
-    """A parallel loop that runs, and which elements its iterations have touched."""
+    """A parallel loop that runs in the call of a `depth`, and what its iterations have touched first."""
 
     loop: s.Loop
+    depth: int
     iteration: tuple[int, int | None] = (0, None)
-    touched: dict[tuple[str, Place], list[_Access]] = field(default_factory=dict)
+    touched: dict[tuple[Array, int, bool, bool], _Access] = field(default_factory=dict)
 
 
 @record
 class _Race:
-    """Two accesses of one element by iterations of the last of some nested loops."""
+    """Two accesses of one element by iterations of the last of some nested loops; it may be `inside` a call."""
 
     loops: tuple[s.Loop, ...]
-    name: str
-    place: Place
     accesses: tuple[_Access, _Access]
     sizes: Sizes
+    inside: str = ""
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The race as it is reported, at an access that writes: the later one if both do."""
         other, this = sorted(self.accesses, key=lambda each: each.writes)
-        element = f"{self.name}[{', '.join(map(str, self.place))}]" if self.place else self.name
+        element = this.array.element(this.place)
         variable = self.loops[-1].variable
         one, two = (f"{variable} = {each.iteration[1]}" for each in (this, other))
         if this.iteration[1] is None:
             one, two = "one", "another"
-        if other.node is this.node:
+        if other.node is this.node and other.writes:
             what = f"{two} and {one} write it"
         else:
             what = f"{one} writes it, {two} {'writes' if other.writes else 'reads'} it on line {other.node.span.line}"
-        what += f", at {point_text(self.sizes)}" if self.sizes else ""
+        what += f", in a run of `{self.inside}`" if self.inside else ""
+        what += f"{' ' if self.inside else ', '}at {point_text(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
         if not other.writes:
@@ -103,11 +116,11 @@ Races = dict[s.Loop, _Race]
 
 
 def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """A diagnostic for each parallel loop of the algorithm whose iterations certainly race."""
-    loops = _parallel(algorithm.body)
+    """A diagnostic for each parallel loop of the algorithm, and of what it calls, whose iterations certainly race."""
+    loops = _parallel(tuple(each.body for each in dict.fromkeys((algorithm, *reachable(module, algorithm)))))
     races: Races = {}
     if loops:
-        runs = _Racing(module, algorithm)
+        runs = _Racing(module, algorithm, loops)
         for point in small(module, algorithm):
             races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
@@ -122,19 +135,22 @@ def _parallel(part: object) -> tuple[s.Loop, ...]:
 
 
 class _Racing(Runs):
-    """Runs of an algorithm on one processor at several sizes; calls are not followed."""
+    """Runs of an algorithm on one processor at several sizes; of what it calls outside loops that which has some."""
 
-    def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
+    def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
-        loops = _parallel(algorithm.body)
-        inside = s.find(tuple(loop.body for loop in loops), s.Simple)
-        self._written = {_name(target) for each in inside for target in each.writes}
-        self._around = {each for each in s.nodes(algorithm.body) if not isinstance(each, s.Simple) and _parallel(each)}
-        self._around.update(s.find(algorithm.body, s.Split))
+        known = {algorithm, *reachable(module, algorithm)}
+        within = {each for each in known if any(map(_parallel, (a.body for a in (each, *reachable(module, each)))))}
+        self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
+        self._around.update(loops)
+        for each in known:
+            blocks = (part for part in s.nodes(each.body) if isinstance(part, s.Statement))
+            self._around.update(part for part in blocks if not self._around.isdisjoint(s.nodes(part)))
+            self._around.update(s.find(each.body, s.Split))
         self._races: Races = {}
         self._running: list[_Running] = []
-        self._depth: dict[str, int] = {}
+        self._calls: list[s.Call] = []
         self._start = 0
 
     def certain(self, sizes: Sizes) -> Races:
@@ -152,29 +168,29 @@ class _Racing(Runs):
         return {loop: race for loop, race in tried[0].items() if all(loop in each for each in tried)} if tried else {}
 
     def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
-        self._running, self._depth, self._start = [], {}, 0
+        self._running, self._calls, self._start = [], [], 0
         super().begin(algorithm, block)
 
     def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         return islice(product(*map(range, extents)), MAX_PROCESSORS)
 
     def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
-        """What it accesses is not followed."""
+        if not self._running and call not in self._around:
+            self.forget(call, block)
+            return
+        self._calls.append(call)
+        super().follow(call, callee, inner, block)
+        self._calls.pop()
 
     def statement(self, statement: s.Stmt, block: Locals) -> None:
-        if isinstance(statement, s.Simple):
-            self._depth |= dict.fromkeys(statement.defines, len(self._running))
         if isinstance(statement, s.Simple) or self._running or statement in self._around:
             super().statement(statement, block)
         else:
             super().perhaps(((statement,),), block)
 
-    def loop(self, loop: s.Loop, block: Locals) -> None:
-        self._running += [_Running(loop)] * loop.parallel
-        super().loop(loop, block)
-        del self._running[len(self._running) - loop.parallel :]
-
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+        outer = len(self._running)
+        self._running += [_Running(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
             # Where there are more entries than segments, some segment has two iterations.
@@ -182,11 +198,12 @@ class _Racing(Runs):
                 isinstance(each, s.Element) and self._is_crowded(each.array, block) for each in (loop.lo, loop.hi)
             )
             self._guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
-            return
-        for inner in super().iterations(loop, lo, hi, step, block):
-            if loop.parallel:
-                self._running[-1].iteration = (inner.values[loop.variable],) * 2
-            yield inner
+        else:
+            for inner in super().iterations(loop, lo, hi, step, block):
+                if loop.parallel:
+                    self._running[-1].iteration = (inner.values[loop.variable],) * 2
+                yield inner
+        del self._running[outer:]
 
     def _is_crowded(self, array: str, block: Locals) -> bool:
         kind = next((each.type for each in self.outermost.parameters if each.name == array), None)
@@ -200,15 +217,17 @@ class _Racing(Runs):
     def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
         """Follow blocks as if they were reached; they may be `iterations` of the innermost loop."""
         super().perhaps(bodies, block)
-        outer, active = self._start, len(self._running)
+        outer, active, calls = self._start, len(self._running), len(self._calls)
         self._start = active - iterations
         for number, body in enumerate(bodies):
             if iterations:
                 self._running[-1].iteration = number, None
-            if iterations or _parallel(body):
+            if iterations or not self._around.isdisjoint(body):
+                stack = list(self._active)
                 with suppress(StopError):
                     self.follow_block(body, block)
-                del self._running[active:]
+                self._active = stack
+                del self._running[active:], self._calls[calls:]
                 super().perhaps(bodies, block)
         self._start = outer
 
@@ -223,32 +242,20 @@ class _Racing(Runs):
         super().write(target, block)
 
     def _access(self, access: s.Expr, writes: bool, block: Locals) -> None:
-        if (
-            not isinstance(access, s.Name | s.Element)
-            or _name(access) not in self._written
-            or self.module.is_view(access)
-        ):
-            return
-        name = _name(access)
-        subscripts = access.subscripts if isinstance(access, s.Element) else ()
-        place = tuple(self.value(each, block) for each in subscripts if not isinstance(each, s.Slice))
-        if None in place:
+        found = self.places(access, block) if self._running[self._start :] else None
+        if found is None:
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
-        for running in self._running[max(self._start, self._depth.get(name, 0)) :]:
-            this = _Access(running.iteration, access, writes, atomic)
-            earlier = running.touched.setdefault((name, place), [])
-            for other in earlier:
-                if other.iteration != this.iteration and (writes or other.writes) and not (atomic and other.atomic):
-                    loops = tuple(each.loop for each in self._running[: self._running.index(running) + 1])
-                    self._races.setdefault(running.loop, _Race(loops, name, place, (other, this), self.sizes))
-                    break
-            else:
-                earlier.append(this)
-
-
-def _name(access: s.Name | s.Element) -> str:
-    return access.id if isinstance(access, s.Name) else access.array
+        for place, running in product(found[1], self._running[self._start :]):
+            # What a call touches is shown where the loop calls it.
+            node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
+            this = _Access(found[0], place, node, writes, atomic, running.iteration)
+            other = next((each for each in this.conflicting(running.touched) if each.iteration != this.iteration), None)
+            running.touched.setdefault(this.key, this)
+            if other is not None and running.loop not in self._races:
+                loops = tuple(each.loop for each in self._running[: self._running.index(running) + 1])
+                inside = self.outermost.name if running.depth else ""
+                self._races[running.loop] = _Race(loops, (other, this), self.sizes, inside)
 
 
 SPAWN_RACE = Rule(
@@ -270,18 +277,7 @@ SPAWN_RACE = Rule(
 )
 
 
-@record(eq=False)
-class _Touch:
-    """An access to a place of an array, whose `elements` live on with it."""
-
-    elements: list[Any]
-    place: Place
-    node: s.Name | s.Element
-    writes: bool
-    atomic: bool
-
-
-Touched = dict[tuple[int, Place, bool, bool], _Touch]
+Touched = dict[tuple[Array, int, bool, bool], _Access]
 
 
 class _Spawning(Runs):
@@ -306,14 +302,6 @@ class _Spawning(Runs):
         except _RaceError as found:
             return found.diagnostic
         return None
-
-    def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
-        super().begin(algorithm, block)
-        for name, extents in block.extents.items():
-            if extents and None not in extents and prod(extents) <= MAX_PLACES:
-                # What is passed is set.
-                self._track(name, len(extents), block)
-                block.views[name].elements[0] = set(product(*map(range, extents)))
 
     def invoke(self, invoke: s.Invoke, block: Locals) -> None:
         if invoke.spawned:
@@ -358,30 +346,24 @@ class _Spawning(Runs):
         super().write(target, block)
 
     def _touch(self, access: s.Expr, writes: bool, block: Locals) -> None:
-        if not isinstance(access, s.Name | s.Element) or not (self._strands or any(self._unordered)):
-            return
-        found = self._places(access, block)
+        found = self.places(access, block) if self._strands or any(self._unordered) else None
         if found is None:
             return
-        elements, places = found
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
-        for place in places:
-            this = _Touch(elements, place, access, writes, atomic)
+        for place in found[1]:
+            this = _Access(found[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
-                for other_writes, other_atomic in product((True, False), repeat=2):
-                    other = touched.get((id(elements), place, other_writes, other_atomic))
-                    if other is not None and (writes or other_writes) and not (atomic and other_atomic):
-                        raise _RaceError(self._diagnostic(spawn, other, this))
+                for other in this.conflicting(touched):
+                    raise _RaceError(self._diagnostic(spawn, other, this))
             for strand in self._strands:
-                strand.setdefault((id(elements), place, writes, atomic), this)
+                strand.setdefault(this.key, this)
 
-    def _diagnostic(self, spawn: s.Invoke, other: _Touch, this: _Touch) -> Diagnostic:
+    def _diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
         one, two = ("writes" if each.writes else "reads" for each in (other, this))
-        subscripts = f"[{', '.join(map(str, this.place))}]" if this.place else ""
-        what = f"it {one} `{_name(other.node)}{subscripts}` on line {other.node.span.line}, and before the `sync` "
+        element = this.array.element(this.place)
+        what = f"it {one} `{element}` on line {other.node.span.line}, and before the `sync` "
         what += f"line {this.node.span.line} {two} the same element"
-        what += f" as `{_name(this.node)}`" if _name(this.node) != _name(other.node) else ""
         what += f", at {point_text(self.sizes)}" if self.sizes else ""
         hint = "put a `sync` between them, or give each call an array of its own"
         return Diagnostic(SPAWN_RACE, f"`spawn {call}` races with what follows it: {what}", spawn.span, hint=hint)

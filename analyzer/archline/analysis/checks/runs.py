@@ -26,7 +26,6 @@ from archline.records import record
 
 MAX_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 50, 10_000
 EXACT = ("/", "//", "%", "^", "log2", "sqrt")
-Place = tuple[int, ...]
 
 
 @record(eq=False)
@@ -49,27 +48,53 @@ class Failure:
 
 @record(eq=False)
 class Outcome:
-    """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached."""
+    """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached.
+
+    Of a run that ends, `unset` has an element of each output of which none can be set, whatever the data.
+    """
 
     failure: Failure | None
     ends: bool
     reached: set[s.Stmt]
+    unset: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Array:
+    """An array or a register, and the places of its elements that may be set; None where any may be."""
+
+    name: str
+    extents: tuple[Any, ...]
+    elements: set[int] | None
+
+    def element(self, place: int) -> str:
+        """The element at a place in row-major order, as the program writes it."""
+        subscripts = self.subscripts(place)
+        return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
+
+    def subscripts(self, place: int) -> tuple[int, ...]:
+        """The subscripts of the element at a place."""
+        found: list[int] = []
+        for extent in reversed(self.extents[1:]):
+            place, last = divmod(place, extent)
+            found.insert(0, last)
+        return (place, *found) if self.extents else ()
 
 
 @record(eq=False)
 class _View:
-    """An array of which it is known what `elements` are set (None: any may be), as a name sees it."""
+    """An array as a name sees it: the place of its first element, and how far apart those along an axis are."""
 
-    elements: list[set[Place] | None]
-    starts: Place
-    axes: tuple[tuple[int, int], ...]
+    array: Array
+    start: int
+    strides: tuple[Any, ...]
 
-    def place(self, subscripts: Sequence[int]) -> Place:
-        """Where an element lies in the array."""
-        found = list(self.starts)
-        for (axis, step), subscript in zip(self.axes, subscripts, strict=True):
-            found[axis] += step * subscript
-        return tuple(found)
+    def place(self, subscripts: Sequence[int]) -> int:
+        """The place of an element in the array."""
+        found = self.start
+        for stride, index in zip(self.strides, subscripts, strict=True):
+            found += stride * index
+        return found
 
 
 @dataclass(eq=False)
@@ -119,16 +144,26 @@ class Runs(Follower[Locals]):
         """What becomes of the run at sizes."""
         self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
+        arrays: list[Array] = []
         try:
             for frame in self._frames(sizes):
                 self._begin(frame)
                 for each in self.outermost.parameters:
-                    if self._every and each.mode == "out" and not each.local:
-                        self._track(each.name, len(frame.extents[each.name]), frame)
+                    if each.mode != "in":
+                        self._track(each.name, each.mode == "out" and not each.local, frame)
+                arrays = [each.array for each in frame.views.values()]
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
             return Outcome(stopped.failure, False, self._reached)
-        return Outcome(None, True, self._reached)
+        left = ((each, self._first_unset(each)) for each in arrays if not self.outermost.grid)
+        return Outcome(None, True, self._reached, {each.name: place for each, place in left if place is not None})
+
+    def _first_unset(self, array: Array) -> tuple[int, ...] | None:
+        """The first element that cannot be set."""
+        size = MAX_ELEMENTS if None in array.extents else prod(array.extents)
+        if array.elements is None or size > MAX_ELEMENTS:
+            return None
+        return next((array.subscripts(place) for place in range(size) if place not in array.elements), None)
 
     def _begin(self, frame: Locals) -> None:
         """There are no arguments of shapes that have no value."""
@@ -230,15 +265,14 @@ class Runs(Follower[Locals]):
     def let(self, let: s.Let, block: Locals) -> None:
         super().let(let, block)
         if self.module.is_view(let.value):
-            view = self._view(let.value, block)
+            view = self._passed(let.value, block)
             block.views.pop(let.name, None)
             if view is not None:
                 block.views[let.name] = view
 
     def local(self, local: s.Local, block: Locals) -> None:
         super().local(local, block)
-        if self._every and local.value is None:
-            self._track(local.name, len(block.extents[local.name]), block)
+        self._track(local.name, local.value is None, block)
         if isinstance(local.type, s.ScalarType):
             block.registers[local.name] = local.type.element
             self._assign(local.name, local.value, block)
@@ -323,9 +357,12 @@ class Runs(Follower[Locals]):
             block.values.pop(name, None)
 
     # Elements
-    def _track(self, name: str, rank: int, block: Locals) -> None:
-        """Nothing of an array or register is set."""
-        block.views[name] = _View([set()], (0,) * rank, tuple((axis, 1) for axis in range(rank)))
+    def _track(self, name: str, unset: bool, block: Locals) -> None:
+        """Follow an array or register, of which no element is set or any may be."""
+        extents = block.extents.get(name, ())
+        strides = _row_major(extents)
+        if self._every and None not in strides:
+            block.views[name] = _View(Array(name, extents, set() if unset else None), 0, strides)
 
     def forget(self, node: s.Node, block: Locals) -> None:
         for each in s.nodes(node):
@@ -334,57 +371,67 @@ class Runs(Follower[Locals]):
                 self._forget_registers(s.names(each), block)
             name = each.array if isinstance(each, s.Element) else each.id if isinstance(each, s.Name) else ""
             if name in block.views:
-                block.views[name].elements[0] = None
+                block.views[name].array.elements = None
+
+    def _passed(self, expr: s.Expr, block: Locals) -> _View | None:
+        """The view that a name is given; where it is not known, any of its elements may be set by that name."""
+        view = self._view(expr, block)
+        if view is None:
+            self.forget(expr, block)
+        return view
 
     def _view(self, expr: s.Expr, block: Locals) -> _View | None:
-        """The array that an expression is, as it sees it; None where it is not followed what is set."""
+        """The array that an expression is, as it sees it; None where that is not known."""
         match expr:
             case s.Name(id=name):
                 return block.views.get(name)
             case s.Element(array=name) if name in block.views:
                 base = block.views[name]
-                starts, axes = list(base.starts), []
-                for piece, (axis, step) in zip(expr.subscripts, base.axes, strict=True):
+                start, strides = base.start, []
+                for piece, stride in zip(expr.subscripts, base.strides, strict=True):
                     first = piece.lo if isinstance(piece, s.Slice) else piece
                     low = 0 if first is None else self.value(first, block)
                     own = 1 if not isinstance(piece, s.Slice) or piece.step is None else self.value(piece.step, block)
                     if low is None or own is None:
-                        base.elements[0] = None
                         return None
-                    starts[axis] += step * low
+                    start += stride * low
                     if isinstance(piece, s.Slice):
-                        axes.append((axis, step * own))
-                return replace(base, starts=tuple(starts), axes=tuple(axes))
-            case s.Element():
-                return None
+                        strides.append(stride * own)
+                return _View(base.array, start, tuple(strides))
+            case s.Reshape(base=inner):
+                whole, strides = self._view(inner, block), list(_row_major(self.extents(expr, block)))
+                if whole is None or None in strides:
+                    return None
+                return _View(whole.array, whole.start, tuple(each * whole.strides[0] for each in strides))
             case _:
-                # What is reshaped is not followed.
-                self.forget(expr, block)
                 return None
 
-    def _places(self, expr: s.Expr, block: Locals) -> tuple[list[set[Place] | None], Iterable[Place]] | None:
-        """The array of an element, a register or a view, and the places in it; None where these are not followed."""
+    def places(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
+        """The array of an element, a register or a view, and the places in it; None where these are not known."""
         view = self._view(expr, block)
-        if view is None or view.elements[0] is None:
+        if view is None:
             return None
-        extents = self.extents(expr, block) if self.module.is_view(expr) else ()
+        if not view.strides:
+            return view.array, (view.start,)
+        extents = self.extents(expr, block)
         if None in extents or prod(extents) > MAX_ELEMENTS:
-            view.elements[0] = None
             return None
-        return view.elements, map(view.place, product(*map(range, extents)))
+        return view.array, map(view.place, product(*map(range, extents)))
 
     def read(self, expr: s.Expr, block: Locals) -> None:
-        found = self._places(expr, block) if self._every else None
-        if found is not None and not (found[0][0] or set()).issuperset(found[1]):
+        found = self.places(expr, block)
+        if found is not None and found[0].elements is not None and not found[0].elements.issuperset(found[1]):
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
             raise StopError(self._failure(rules.UNSET, expr, *explanation, hint))
 
     def write(self, target: s.Expr, block: Locals) -> None:
-        found = self._places(target, block) if self._every else None
-        if found is not None and found[0][0] is not None:
-            found[0][0].update(found[1])
+        found = self.places(target, block)
+        if found is None:
+            self.forget(target, block)
+        elif found[0].elements is not None:
+            found[0].elements.update(found[1])
 
     # Calls
     def entered(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
@@ -396,7 +443,7 @@ class Runs(Follower[Locals]):
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             if is_buffer(parameter):
                 self.forget(argument, block)
-            elif shape_of(parameter.type)[0] is not None and (view := self._view(argument, block)) is not None:
+            elif shape_of(parameter.type)[0] is not None and (view := self._passed(argument, block)) is not None:
                 inner.views[parameter.name] = view
         key = callee, tuple(sizes.items())
         if key in self._done:
@@ -434,6 +481,14 @@ class Runs(Follower[Locals]):
         smaller = any(sizes[name] < before[name] for name in signature.size_names)
         # A changed index may decrease by a measure that no header declares.
         return smaller or any(sizes[name] != before[name] for name in signature.indices)
+
+
+def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
+    """How far apart the elements along each axis are."""
+    found: list[Any] = [1][: len(extents)]
+    for extent in reversed(extents[1:]):
+        found.insert(0, None if None in (extent, found[0]) else extent * found[0])
+    return tuple(found)
 
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
+from archline.analysis.checks.failures import unset_outputs
 from archline.api import processes
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
@@ -17,7 +18,16 @@ from archline.language.parser import parse_facts
 from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, StoppedRun, contract, relative
+from archline.report.view import (
+    CheckedAlgorithm,
+    CheckView,
+    Contract,
+    SourcePlace,
+    StoppedRun,
+    UnsetOutput,
+    contract,
+    relative,
+)
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -124,7 +134,8 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     found = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
     stopped = None if found is None else StoppedRun.of(*found)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
-    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions)
+    unset = tuple(map(UnsetOutput.of, unset_outputs(*subject.executed)))
+    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, unset)
 
 
 def _view(data: Any) -> CheckView:
@@ -145,9 +156,9 @@ def _view(data: Any) -> CheckView:
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     found = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    return CheckedAlgorithm(
-        data["name"], tuple(map(_kept, data["contracts"])), found, data["messages"], tuple(data["assumptions"])
-    )
+    unset = tuple(UnsetOutput(**{**each, "place": SourcePlace(**each["place"])}) for each in data["unset"])
+    contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
+    return CheckedAlgorithm(data["name"], contracts, found, data["messages"], assumptions, unset)
 
 
 def _kept(data: Any) -> Contract:

@@ -96,7 +96,7 @@ class Configuration:
 
 
 BETWEEN = ", "
-FINDING_CODES = "findings are AL601 to AL605"
+FINDING_CODES = "findings are AL601 to AL606"
 LISTS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
 PATHS = ("paths", "baseline")
 """Keys whose values are paths from the folder of the file."""

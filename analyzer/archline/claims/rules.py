@@ -55,7 +55,7 @@ UNNEEDED = Rule(
     "unused suppression or baseline entry",
     """
     A comment `# archline: ignore CODE` ignores nothing: no such finding is made at its line, or it names no code of a
-    finding (AL601 to AL604). Or an entry of the baseline is about an algorithm that is no more, or accepts a
+    finding (AL601 to AL604, AL606). Or an entry of the baseline is about an algorithm that is no more, or accepts a
     finding that is no longer made. Remove it, so that it does not hide what comes later.
     """,
 )

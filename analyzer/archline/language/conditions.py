@@ -34,6 +34,23 @@ UNSET = Rule(
     ```
     """,
 )
+NEVER_SET = Rule(
+    "AL606",
+    "output that is not set",
+    """
+    At the sizes that the message names, no run sets the element of the `out` array, whatever the data: whoever reads
+    the result finds nothing there. Costs are derived all the same, of the program as it is written.
+
+    ```
+    for i in 1..n:           # write: for i in 0..n
+        y[i] = x[i]
+    ```
+
+    Ranges are half-open and begin at 0: `0..n` goes from 0 to n - 1. It is a warning, and fails a check with
+    `--strict`. Where it is meant, a comment on the line of the header says so: `# archline: ignore AL606`. What the
+    data decides is left to runs.
+    """,
+)
 SIZE_TOO_SMALL = Rule(
     "AL504",
     "size too small",

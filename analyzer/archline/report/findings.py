@@ -9,6 +9,7 @@ from pathlib import Path
 
 from archline.claims import rules
 from archline.growth.short_forms import cut
+from archline.language.conditions import NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.suppressions import Suppression
 from archline.numbers import point_text
@@ -24,6 +25,7 @@ RULES: Mapping[str, tuple[str, Rule]] = {
         (ERROR, rules.GREW),
         (ERROR, rules.BECAME_UNKNOWN),
         (WARNING, rules.UNNEEDED),
+        (WARNING, NEVER_SET),
     )
 }
 """The level of each finding that can be selected or ignored, and its rule."""
@@ -31,6 +33,7 @@ OF_ENTRIES = {
     (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
+    (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Those that are about no claim, by code and level, in words: one, and several."""
@@ -166,6 +169,8 @@ class CheckReport:
         for view in self.targets:
             for name, contracts in (*((each.name, each.contracts) for each in view.algorithms), ("", view.claims)):
                 found += (_of_contract(name, each) for each in contracts if each.outcome in OUTCOMES)
+            for group in view.algorithms:
+                found += (finding(x.code, x.message, x.place, group.name, key=x.name) for x in group.unset)
             for name, stop in ((each.name, each.stop) for each in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"

@@ -131,6 +131,23 @@ class StoppedRun:
 
 
 @record
+class UnsetOutput:
+    """A warning about an output that is not set: its name, the message and the place."""
+
+    name: str
+    message: str
+    place: SourcePlace
+    code: str
+
+    @staticmethod
+    def of(found: Diagnostic) -> UnsetOutput:
+        """The warning of a diagnostic at a parameter."""
+        assert found.span is not None
+        name = found.message.split("`")[1]
+        return UnsetOutput(name, f"{found.message}\nhint: {found.hint}", SourcePlace.of(found.span), found.code)
+
+
+@record
 class CheckedAlgorithm:
     """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
 
@@ -143,6 +160,7 @@ class CheckedAlgorithm:
     stop: StoppedRun | None = None
     messages: str = ""
     assumptions: tuple[str, ...] = ()
+    unset: tuple[UnsetOutput, ...] = ()
 
 
 @record

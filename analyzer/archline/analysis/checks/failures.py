@@ -9,11 +9,12 @@ from functools import lru_cache
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
-from archline.analysis.checks.runs import Failure, Runs, run_at
+from archline.analysis.checks.runs import Failure, Outcome, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared_scope
+from archline.ir.places import shape_of
 from archline.ir.recursive import inherited_facts
 from archline.language import conditions as rules
 from archline.language import syntax as s
@@ -24,6 +25,7 @@ from archline.language.extra_facts import with_where
 from archline.language.model import Module
 from archline.language.substitution import divisions_of_runs
 from archline.language.type_rules import SHAPE
+from archline.numbers import point_text
 from archline.records import record, replace
 
 ENDLESS = Rule(
@@ -63,6 +65,7 @@ FEW, NEAR, MAX_KNOWN = 12, 17, 256
 APART = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """What is certain wherever it is found: there is no size at which it is meant to be."""
 Point = Mapping[str, int]
+NOWHERE = ", nor anywhere else"
 AT_ALL_SIZES = {
     rules.OUT_OF_BOUNDS: OUTSIDE,
     rules.SLICE_OUT_OF_BOUNDS: OUTSIDE,
@@ -114,6 +117,37 @@ def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     return _examined(module, algorithm).texts
 
 
+def unset_outputs(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
+    """A warning for each `out` array of which runs at some sizes leave an element unset, whatever the data.
+
+    Indices are restricted by callers, and grids have many processors: there it is what the body does not name.
+    """
+    outputs = [each for each in algorithm.parameters if each.mode == "out" and not each.local]
+    if algorithm.grid or module.signatures[algorithm].indices:
+        named = s.names(algorithm.body) | {each.array for each in s.nodes(algorithm.body) if isinstance(each, s.Element)}
+        unnamed = ((each, [0] * len(shape_of(each.type)[0] or ())) for each in outputs if each.name not in named)
+        return tuple(_never_set(each, zeros, NOWHERE, {}) for each, zeros in unnamed)
+    runs = list(_examined(module, algorithm).unset)
+    if runs:
+        # Sizes above 1 show best what is meant, and outputs of which something is set.
+        above = next((each for each in small(module, algorithm) if min(each.values(), default=0) > 1), {})
+        runs.insert(0, (above, run_at(module, algorithm, above)))
+    arrays = [(array, point) for point, run in runs for array in run.unset]
+    found: dict[str, Diagnostic] = {}
+    for array, point in sorted(arrays, key=lambda pair: not pair[0].elements):
+        output = next(each for each in outputs if each.name == array.name)
+        rest = "; ranges are half-open and begin at 0" if array.elements else NOWHERE
+        found.setdefault(array.name, _never_set(output, array.subscripts(array.first_unset or 0), rest, point))
+    return tuple(found[each.name] for each in outputs if each.name in found)
+
+
+def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
+    at = f" (seen at {point_text(point)})" if point else ""
+    message = f"`{output.name}` is never set at [{', '.join(map(str, subscripts))}]{rest}{at}"
+    hint = f"set all of `{output.name}`, declare it `inout` if callers set the rest, or leave it out"
+    return Diagnostic(rules.NEVER_SET, message, output.span, hint=hint)
+
+
 def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """Of the assumptions those that are facts about sizes, under which claims are decided."""
     return _examined(module, algorithm).facts
@@ -136,12 +170,15 @@ def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, 
 
 @record(eq=False)
 class _Examined:
-    """What is certain to fail, what is assumed not to, and whether anything is `open` to fail."""
+    """What is certain to fail, what is assumed not to, whether anything is `open` to fail, and runs that leave outputs
+    `unset`.
+    """
 
     failures: tuple[Failure, ...] = ()
     texts: tuple[str, ...] = ()
     facts: tuple[s.Fact, ...] = ()
     open: bool = False
+    unset: Sequence[tuple[Point, Outcome]] = ()
 
 
 @lru_cache(maxsize=MAX_KNOWN)
@@ -163,7 +200,8 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     found = _by_a_bound(module, algorithm, found)
     failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
     found = _independent(module, algorithm, found)
-    return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True)
+    unset = [(point, run) for point, run in runs if run.unset]
+    return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True, unset)
 
 
 def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:

@@ -186,7 +186,7 @@ class _Racing(Runs):
         if isinstance(statement, s.Simple) or self._running or statement in self._around:
             super().statement(statement, block)
         else:
-            super().perhaps(((statement,),), block)
+            self.forget_blocks(((statement,),), block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
         outer = len(self._running)
@@ -216,7 +216,7 @@ class _Racing(Runs):
 
     def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
         """Follow blocks as if they were reached; they may be `iterations` of the innermost loop."""
-        super().perhaps(bodies, block)
+        self.forget_blocks(bodies, block)
         outer, active, calls = self._start, len(self._running), len(self._calls)
         self._start = active - iterations
         for number, body in enumerate(bodies):
@@ -228,7 +228,7 @@ class _Racing(Runs):
                     self.follow_block(body, block)
                 self._active = stack
                 del self._running[active:], self._calls[calls:]
-                super().perhaps(bodies, block)
+                self.forget_blocks(bodies, block)
         self._start = outer
 
     def read(self, expr: s.Expr, block: Locals) -> None:
@@ -302,6 +302,9 @@ class _Spawning(Runs):
         except _RaceError as found:
             return found.diagnostic
         return None
+
+    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+        self.forget_blocks(bodies, block)
 
     def invoke(self, invoke: s.Invoke, block: Locals) -> None:
         if invoke.spawned:

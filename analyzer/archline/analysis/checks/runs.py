@@ -24,7 +24,7 @@ from archline.language.substitution import processors_of
 from archline.numbers import point_text
 from archline.records import record
 
-MAX_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 50, 10_000
+MAX_STATEMENTS, MAX_SUPPOSED, MAX_DEPTH, MAX_ELEMENTS = 2_000, 1_000, 50, 10_000
 EXACT = ("/", "//", "%", "^", "log2", "sqrt")
 
 
@@ -50,13 +50,13 @@ class Failure:
 class Outcome:
     """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached.
 
-    Of a run that ends, `unset` has an element of each output of which none can be set, whatever the data.
+    Some elements of the outputs in `unset` are set in no run that ends, whatever the data.
     """
 
     failure: Failure | None
     ends: bool
     reached: set[s.Stmt]
-    unset: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    unset: tuple[Array, ...] = ()
 
 
 @dataclass(eq=False)
@@ -71,6 +71,14 @@ class Array:
         """The element at a place in row-major order, as the program writes it."""
         subscripts = self.subscripts(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
+
+    @property
+    def first_unset(self) -> int | None:
+        """The place of the first element that cannot be set; None without one, or where there are too many to look."""
+        size = prod(self.extents) if None not in self.extents else MAX_ELEMENTS + 1
+        if self.elements is None or size > MAX_ELEMENTS:
+            return None
+        return next((place for place in range(size) if place not in self.elements), None)
 
     def subscripts(self, place: int) -> tuple[int, ...]:
         """The subscripts of the element at a place."""
@@ -134,7 +142,8 @@ class Runs(Follower[Locals]):
         super().__init__(module)
         self.outermost, self._every = outermost, every
         self.sizes: Mapping[str, int] = {}
-        self.left = MAX_STATEMENTS
+        self.left, self._supposed = MAX_STATEMENTS, MAX_SUPPOSED
+        self._supposing = False
         self._now: s.Stmt | None = None
         self._reached: set[s.Stmt] = set()
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
@@ -155,15 +164,8 @@ class Runs(Follower[Locals]):
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
             return Outcome(stopped.failure, False, self._reached)
-        left = ((each, self._first_unset(each)) for each in arrays if not self.outermost.grid)
-        return Outcome(None, True, self._reached, {each.name: place for each, place in left if place is not None})
-
-    def _first_unset(self, array: Array) -> tuple[int, ...] | None:
-        """The first element that cannot be set."""
-        size = MAX_ELEMENTS if None in array.extents else prod(array.extents)
-        if array.elements is None or size > MAX_ELEMENTS:
-            return None
-        return next((array.subscripts(place) for place in range(size) if place not in array.elements), None)
+        unset = tuple(array for array in arrays if array.first_unset is not None)
+        return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
     def _begin(self, frame: Locals) -> None:
         """There are no arguments of shapes that have no value."""
@@ -330,6 +332,7 @@ class Runs(Follower[Locals]):
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
         if lo is None or hi is None or step is None:
+            block.define(loop.variable, None)
             self.perhaps((loop.body,), block)
             return
         values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
@@ -349,8 +352,36 @@ class Runs(Follower[Locals]):
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         for body in bodies:
             self._forget_registers(s.set_names(body), block)
+            if self._every and self._suppose(body, block):
+                self._forget_registers(s.set_names(body), block)
+            else:
+                self.forget_blocks((body,), block)
+
+    def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+        """Forget all that blocks may set, without following them."""
+        for body in bodies:
+            self._forget_registers(s.set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
+
+    def _suppose(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
+        """Follow a block for what it may set, as if it were run; False where that is too long to follow."""
+        state = self.left, self._now, self._reached, self._active, self._supposing
+        self.left = self.left if self._supposing else self._supposed
+        self._reached, self._active, self._supposing = set(), list(self._active), True
+        try:
+            self.follow_block(body, block)
+            followed = True
+        except StopError as stopped:
+            # No run goes on behind a failure.
+            followed = stopped.failure is not None
+        left = max(self.left, 0)
+        self.left, self._now, self._reached, self._active, self._supposing = state
+        if self._supposing:
+            self.left = left
+        else:
+            self._supposed = left
+        return followed
 
     def _forget_registers(self, names: frozenset[str], block: Locals) -> None:
         for name in names & block.registers.keys():

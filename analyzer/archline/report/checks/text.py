@@ -38,7 +38,9 @@ def render(report: CheckReport, width: int) -> str:
         lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
     entries = [each for each in report.findings if (each.code, each.level) in OF_ENTRIES]
     for each in entries:
-        lines += wrap(f"{each.place}: {each.level}: {each.message}  [{each.code}]", width, "    ")
+        head, *hints = each.message.split("\n")
+        lines += wrap(f"{each.place}: {each.level}: {head}  [{each.code}]", width, "    ")
+        lines += [line for hint in hints for line in wrap(f"    {hint}", width, "    ")]
     counts = Counter((each.code, each.level) for each in entries)
     said = [tally(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):

@@ -91,6 +91,11 @@ def on_several(view: CostView) -> tuple[Section, ...]:
     return (Section("io on several processors, up to constants", (Section("", known),)),) if known else ()
 
 
+def warnings(view: CostView) -> Iterator[str]:
+    """A note for each output that is not set."""
+    yield from (f"{each.place}: warning: {each.message}  [{each.code}]".replace("\n", "; ") for each in view.unset)
+
+
 def _slowly(rows: Sequence[CostRow]) -> str:
     """Which sizes grow more slowly than the others."""
     names = sorted(frozenset().union(*map(divisors_of, rows)))
@@ -135,6 +140,7 @@ def _parallelism(view: CostView) -> PageRow | None:
 
 
 def _notes(view: CostView) -> Iterator[str]:
+    yield from warnings(view)
     if view.on_grid and "K" in view.parameters:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
         yield phrase("a message has K words at most, w words are ", count, " messages")

@@ -2,8 +2,9 @@
 
 A target is also a folder (all its `.algo` files, in folders inside too) or `-`, a program on standard input; without
 one, the `paths` of the project's configuration. Exits with 1 where a claim fails; with --strict also where one is not
-decided, an output is not set (AL606), or a comment `# archline: ignore CODE` ignores nothing. With --baseline also where a cost grew (AL603; with
---strict its bound, too) or became unknown (AL604) since it was written with --write-baseline.
+decided, an output is not set (AL606), or a comment `# archline: ignore CODE` ignores nothing. With --baseline also
+where a cost grew (AL603; with --strict its bound, too) or became unknown (AL604) since it was written with
+--write-baseline.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
     """
     outputs = [each for each in algorithm.parameters if each.mode == "out" and not each.local]
     if algorithm.grid or module.signatures[algorithm].indices:
-        named = s.names(algorithm.body) | {each.array for each in s.nodes(algorithm.body) if isinstance(each, s.Element)}
+        elements = (each.array for each in s.nodes(algorithm.body) if isinstance(each, s.Element))
+        named = s.names(algorithm.body).union(elements)
         unnamed = ((each, [0] * len(shape_of(each.type)[0] or ())) for each in outputs if each.name not in named)
         return tuple(_never_set(each, zeros, NOWHERE, {}) for each, zeros in unnamed)
     runs = list(_examined(module, algorithm).unset)

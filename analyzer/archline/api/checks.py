@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
-from archline.analysis.checks.failures import unset_outputs
 from archline.api import processes
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
@@ -18,16 +17,8 @@ from archline.language.parser import parse_facts
 from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
-from archline.report.view import (
-    CheckedAlgorithm,
-    CheckView,
-    Contract,
-    SourcePlace,
-    StoppedRun,
-    UnsetOutput,
-    contract,
-    relative,
-)
+from archline.report.findings import CheckFinding, unset_findings
+from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, StoppedRun, contract, relative
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -134,8 +125,8 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     found = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
     stopped = None if found is None else StoppedRun.of(*found)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
-    unset = tuple(map(UnsetOutput.of, unset_outputs(*subject.executed)))
-    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, unset)
+    warnings = unset_findings(*subject.executed)
+    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings)
 
 
 def _view(data: Any) -> CheckView:
@@ -156,9 +147,9 @@ def _view(data: Any) -> CheckView:
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     found = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    unset = tuple(UnsetOutput(**{**each, "place": SourcePlace(**each["place"])}) for each in data["unset"])
+    warnings = tuple(CheckFinding(**{**each, "place": SourcePlace(**each["place"])}) for each in data["warnings"])
     contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
-    return CheckedAlgorithm(data["name"], contracts, found, data["messages"], assumptions, unset)
+    return CheckedAlgorithm(data["name"], contracts, found, data["messages"], assumptions, warnings)
 
 
 def _kept(data: Any) -> Contract:

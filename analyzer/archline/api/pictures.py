@@ -19,6 +19,7 @@ from archline.energy.levels import MEMORY, by_level
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
 from archline.energy.models import model
+from archline.energy.quantities import LEVELS
 from archline.energy.results import EnergyResult
 from archline.energy.subjects import Subject, subject
 from archline.expr.intervals import Interval
@@ -28,6 +29,9 @@ from archline.report.pictures import Cell
 
 if TYPE_CHECKING:
     from archline.execution.results import Cache
+
+SERVED = frozenset(("accesses", *(f"{level}_bytes" for level in LEVELS)))
+"""Which amounts say what levels of caches have served."""
 
 
 class Picture(Drawn):
@@ -65,6 +69,7 @@ def roofline_of(
     from archline.report.pictures.roofline import view
 
     intensities: dict[str, dict[str, Interval]] = {}
+    served: dict[str, Mapping[str, float]] = {}
     notes = []
     of_levels = has_levels(machine) and not settings.chosen_cache
     for result in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
@@ -76,10 +81,14 @@ def roofline_of(
             result.algorithm if result.algorithm not in intensities else f"{result.algorithm} ({len(intensities) + 1})"
         )
         intensities[name] = points
+        notes += [f"{name}: {note}" for note in result.notes]
+        if of_levels and result.estimate is not None:
+            amounts = result.estimate.amounts
+            served[name] = {each: float(amounts[each].middle / amounts["flops"].middle) for each in SERVED & {*amounts}}
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
     notes += [f"assuming {each}" for each in machine.assumptions]
-    return Picture(view(machine, intensities, tuple(dict.fromkeys(notes))))
+    return Picture(view(machine, intensities, tuple(dict.fromkeys(notes)), served))
 
 
 def _intensities(found: EnergyResult) -> dict[str, Interval]:

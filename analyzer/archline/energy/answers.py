@@ -97,8 +97,8 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
         metrics -= set(ON_REQUEST) - model.held
     found = ModelOnMachine(model, machine, frozenset(metrics))
     found.require()
-    # Notes hold the memory of a processor against its limit.
-    read = found.read | ({"memory_max"} if "memory" in model.inputs else set())
+    # Notes hold the power, and the memory of a processor, against its limit.
+    read = found.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = found.model.levels or not settings.chosen_cache
     of_caches = OF_CACHES - {"fast_memory"} if found.model.levels else OF_CACHES
     read |= of_caches if own_cache and found.needed & {*OF_CACHE} else set()
@@ -201,6 +201,9 @@ def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> I
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
+    elif (rated := on.machine.values.get("power_rated")) and power and power.upper > rated:
+        says = "is" if power.lower > rated else "may be"
+        yield f"the power {says} above the machine's thermal design power, {format_si(rated, 'W')}"
 
 
 def _replicated(chosen: Subject) -> Iterator[str]:

@@ -10,7 +10,6 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
 from archline.analysis.checks.conditions import assumptions
-from archline.analysis.checks.failures import unset_outputs
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
@@ -21,10 +20,10 @@ from archline.expr.text import Formula, conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
-from archline.language.suppressions import suppressions
 from archline.records import record, replace
 from archline.report.communication import CommunicationView, communication_view
-from archline.report.view import Contract, Number, Point, UnsetOutput, ValueRange, contract
+from archline.report.findings import CheckFinding, unset_findings
+from archline.report.view import Contract, Number, Point, ValueRange, contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
@@ -166,7 +165,7 @@ class CostView:
     parameters: tuple[str, ...]
     symbols: tuple[str, ...]
     assumptions: tuple[str, ...]
-    unset: tuple[UnsetOutput, ...]
+    warnings: tuple[CheckFinding, ...]
     rows: tuple[CostRow, ...]
     kinds: tuple[CostRow, ...]
     contracts: tuple[Contract, ...]
@@ -229,24 +228,13 @@ def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more
         tree=costs.tree,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
-        unset=_unset_outputs(derived),
+        warnings=unset_findings(*derived.executed, heeded=True),
         rows=(*(CostRow.of(cost, at, derived) for cost in costs), *(CostRow.of(cost, at) for cost in more)),
         kinds=tuple(CostRow.of(cost, at, derived) for cost in costs.flops_by_kind.values()),
         contracts=(),
         at=at,
         derivation=costs.derivation,
         on_grid=bool(node.grid),
-    )
-
-
-def _unset_outputs(derived: DerivedCosts) -> tuple[UnsetOutput, ...]:
-    """The warnings about outputs that no comment ignores."""
-    name = derived.node.name
-    found = unset_outputs(*derived.executed)
-    comments = suppressions(derived.module.program, {name}, whole=False) if found else ()
-    outputs = map(UnsetOutput.of, found)
-    return tuple(
-        each for each in outputs if not any(comment.covers(each.code, name, each.place.line) for comment in comments)
     )
 
 

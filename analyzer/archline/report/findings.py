@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from archline.analysis.checks.failures import unset_outputs
 from archline.claims import rules
 from archline.growth.short_forms import cut
+from archline.language import syntax as s
 from archline.language.conditions import NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
-from archline.language.suppressions import Suppression
+from archline.language.model import Module
+from archline.language.suppressions import Suppression, suppressions
 from archline.numbers import point_text
 from archline.records import field, record
 from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, relative
@@ -95,6 +98,16 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
     return CheckFinding(problem.rule.code, ERROR, problem.rule.title, message, place, key=key)
 
 
+def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
+    """The warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
+    comments = suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
+    return tuple(
+        finding(each.code, f"{each.message}\nhint: {each.hint}", SourcePlace.of(each.span), algorithm.name, key=name)
+        for name, each in unset_outputs(module, algorithm).items()
+        if each.span and not any(comment.covers(each.code, algorithm.name, each.span.line) for comment in comments)
+    )
+
+
 @record
 class CheckReport:
     """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
@@ -169,8 +182,7 @@ class CheckReport:
         for view in self.targets:
             for name, contracts in (*((each.name, each.contracts) for each in view.algorithms), ("", view.claims)):
                 found += (_of_contract(name, each) for each in contracts if each.outcome in OUTCOMES)
-            for group in view.algorithms:
-                found += (finding(x.code, x.message, x.place, group.name, key=x.name) for x in group.unset)
+            found += (warning for group in view.algorithms for warning in group.warnings)
             for name, stop in ((each.name, each.stop) for each in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
+    from archline.report.findings import CheckFinding
     from archline.report.paths import ExecutedPath
 
 Number = int | Fraction
@@ -131,23 +132,6 @@ class StoppedRun:
 
 
 @record
-class UnsetOutput:
-    """A warning about an output that is not set: its name, the message and the place."""
-
-    name: str
-    message: str
-    place: SourcePlace
-    code: str
-
-    @staticmethod
-    def of(found: Diagnostic) -> UnsetOutput:
-        """The warning of a diagnostic at a parameter."""
-        assert found.span is not None
-        name = found.message.split("`")[1]
-        return UnsetOutput(name, f"{found.message}\nhint: {found.hint}", SourcePlace.of(found.span), found.code)
-
-
-@record
 class CheckedAlgorithm:
     """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
 
@@ -160,7 +144,7 @@ class CheckedAlgorithm:
     stop: StoppedRun | None = None
     messages: str = ""
     assumptions: tuple[str, ...] = ()
-    unset: tuple[UnsetOutput, ...] = ()
+    warnings: tuple[CheckFinding, ...] = ()
 
 
 @record

@@ -117,8 +117,8 @@ def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     return _examined(module, algorithm).texts
 
 
-def unset_outputs(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """A warning for each `out` array of which runs at some sizes leave an element unset, whatever the data.
+def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
+    """A warning by name for each `out` array of which runs at some sizes leave an element unset, whatever the data.
 
     Indices are restricted by callers, and grids have many processors: there it is what the body does not name.
     """
@@ -127,7 +127,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
         elements = (each.array for each in s.nodes(algorithm.body) if isinstance(each, s.Element))
         named = s.names(algorithm.body).union(elements)
         unnamed = ((each, [0] * len(shape_of(each.type)[0] or ())) for each in outputs if each.name not in named)
-        return tuple(_never_set(each, zeros, NOWHERE, {}) for each, zeros in unnamed)
+        return {each.name: _never_set(each, zeros, NOWHERE, {}) for each, zeros in unnamed}
     runs = list(_examined(module, algorithm).unset)
     if runs:
         # Sizes above 1 show best what is meant, and outputs of which something is set.
@@ -139,7 +139,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
         output = next(each for each in outputs if each.name == array.name)
         rest = "; ranges are half-open and begin at 0" if array.elements else NOWHERE
         found.setdefault(array.name, _never_set(output, array.subscripts(array.first_unset or 0), rest, point))
-    return tuple(found[each.name] for each in outputs if each.name in found)
+    return {each.name: found[each.name] for each in outputs if each.name in found}
 
 
 def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:

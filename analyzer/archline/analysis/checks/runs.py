@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -142,8 +143,8 @@ class Runs(Follower[Locals]):
         super().__init__(module)
         self.outermost, self._every = outermost, every
         self.sizes: Mapping[str, int] = {}
-        self.left, self._supposed = MAX_STATEMENTS, MAX_SUPPOSED
-        self._supposing = False
+        self.left = MAX_STATEMENTS
+        self._supposed: int | None = MAX_SUPPOSED
         self._now: s.Stmt | None = None
         self._reached: set[s.Stmt] = set()
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
@@ -366,21 +367,19 @@ class Runs(Follower[Locals]):
 
     def _suppose(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
         """Follow a block for what it may set, as if it were run; False where that is too long to follow."""
-        state = self.left, self._now, self._reached, self._active, self._supposing
-        self.left = self.left if self._supposing else self._supposed
-        self._reached, self._active, self._supposing = set(), list(self._active), True
+        inner, outermost = copy(self), self._supposed is not None
+        inner.left, inner._supposed = (self._supposed or 0) if outermost else self.left, None
+        inner._reached, inner._active = set(), list(self._active)
+        followed = True
         try:
-            self.follow_block(body, block)
-            followed = True
+            inner.follow_block(body, block)
         except StopError as stopped:
             # No run goes on behind a failure.
             followed = stopped.failure is not None
-        left = max(self.left, 0)
-        self.left, self._now, self._reached, self._active, self._supposing = state
-        if self._supposing:
-            self.left = left
+        if outermost:
+            self._supposed = max(inner.left, 0)
         else:
-            self._supposed = left
+            self.left = max(inner.left, 0)
         return followed
 
     def _forget_registers(self, names: frozenset[str], block: Locals) -> None:

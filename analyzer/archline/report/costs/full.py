@@ -99,8 +99,8 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
 def as_document(view: CostView) -> dict[str, Any]:
     """`archline cost`."""
     document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
-    if view.unset:
-        document["warnings"] = [pick(each, "code", "message", "place", "output=name") for each in view.unset]
+    if view.warnings:
+        document["warnings"] = [pick(each, "code", "message", "path", "line") for each in view.warnings]
     if view.at is not None:
         document["at"] = point(view.at)
         document["cache_assumed"] = view.cache_assumed

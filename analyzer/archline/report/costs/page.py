@@ -92,8 +92,10 @@ def on_several(view: CostView) -> tuple[Section, ...]:
 
 
 def warnings(view: CostView) -> Iterator[str]:
-    """A note for each output that is not set."""
-    yield from (f"{each.place}: warning: {each.message}  [{each.code}]".replace("\n", "; ") for each in view.unset)
+    """A note for each finding about the algorithm."""
+    yield from (
+        f"{each.place}: {each.level}: {each.message}  [{each.code}]".replace("\n", "; ") for each in view.warnings
+    )
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:

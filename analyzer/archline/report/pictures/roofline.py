@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 CAP = "roofline under the limit"
 HALF = "y = 1/2"
+CACHES = "caches"
 COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation")
 MARKERS = {MEMORY: "o", "L1": "^", "L2": "s", "L3": "D", "L4": "v"}
 """What is drawn for slow memory and for a level of caches."""
-POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8")
+POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8", "#d9dce8")
 AN_OCTAVE, BEYOND = 4, 3
 """Points in an octave of the intensity; octaves shown beyond what is marked."""
 FIGURES = {
@@ -47,24 +48,28 @@ FIGURES = {
 }
 
 
-def values(machine: Machine, intensity: Array) -> dict[str, Array]:
+def values(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
     """What the model says at intensities, for a byte of traffic, as far as the machine has what that takes.
 
-    Raises ArchlineError (AL458).
+    With what caches have `served` for each flop it is the model with levels. Raises ArchlineError (AL458).
     """
-    plain = _on(machine)
+    served = served or {}
+    plain = _on(machine, served)
     plain.require()
     exprs = {name: plain.formula(each) for name, each in FIGURES.items() if not plain.lacking(each)}
     exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy) if not plain.lacking(name)}
     if limited(machine):
-        exprs["capped"] = _on(machine, "roofline+cap").formula("time")
+        exprs["capped"] = _on(machine, served, "+cap").formula("time")
     numbers = {name: float(each) for name, each in machine.values.items()}
+    amounts = {name: intensity * each for name, each in served.items()}
     with np.errstate(all="ignore"):
-        return compiled(exprs)({**numbers, "flops": intensity, "traffic": np.ones_like(intensity)})
+        found = compiled(exprs)({**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)})
+    return {**found, CACHES: sum((found[each] for each in plain.model.levels if each in found), 0 * intensity)}
 
 
-def _on(machine: Machine, name: str = "roofline") -> ModelOnMachine:
-    return ModelOnMachine(model(name), machine, ("flops", "traffic"))
+def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str = "") -> ModelOnMachine:
+    chosen = model(f"roofline{'+levels' * bool(served)}{option}").on(machine)
+    return ModelOnMachine(chosen, machine, ("flops", "traffic", *(served or ())))
 
 
 def limited(machine: Machine) -> bool:
@@ -73,9 +78,9 @@ def limited(machine: Machine) -> bool:
     return "power_limit" in known and has_energy(machine) and known["power_limit"] > known.get("pi0", 0)
 
 
-def has_energy(machine: Machine) -> bool:
+def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
     """Whether energy is known; a data sheet has a time alone."""
-    on = _on(machine)
+    on = _on(machine, served)
     return not on.lacking(*on.model.energy)
 
 
@@ -161,13 +166,15 @@ class Roofline(PictureView):
         for (name, peak), style in zip(self.horizontals.items(), STYLES, strict=False):
             label = f"{name} {format_si(Fraction(peak), 'flop/s')}"
             axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linestyle=style, linewidth=1.6, label=label)
-        for points, color in zip(self.algorithms.values(), self._colors, strict=True):
+        for (name, points), color in zip(self.algorithms.items(), self._colors, strict=True):
+            own = (f"{line}, {name}" for line in COLUMNS[:2])
+            heights[MEMORY] = [self.column(line) for line in own if line in self.columns] or roofs
             ends = {level: np.array([float(each.lower), float(each.upper)]) for level, each in points.items()}
             # All levels at the rate that the model gives: the one that is on its line is the one that binds.
             sides = [np.interp(each, intensity, heights[level][0]) for level, each in ends.items() if level in heights]
             for level, each in ends.items():
                 axes.plot(each, np.min(sides, axis=0) * whole, MARKERS[level], **{**looks, "color": color})
-            for side in roofs[1:]:
+            for side in heights[MEMORY][1:]:
                 there = np.interp(ends[MEMORY], intensity, side) * whole
                 axes.plot(ends[MEMORY], there, MARKERS[MEMORY], **{**looks, "color": color})
         if HALF in self.marks:
@@ -176,12 +183,16 @@ class Roofline(PictureView):
 
     def _draw_power(self, axes: Axes, intensity: Array) -> None:
         power = self.column("power")
-        axes.set_ylim(0, max(float(power.max()), self.limit or 0) * 1.1)
+        own = [self.column(name) for name in self.columns if name.startswith("power")]
+        axes.set_ylim(0, max(self.limit or 0, *(float(each.max()) for each in own)) * 1.1)
         axes.set_ylabel("power, W")
         axes.plot(intensity, power, color=DARK, linewidth=1.6, label="power (7)")
         if self.limit is not None:
             axes.axhline(self.limit, linestyle=STYLES[1], color=UPPER, linewidth=1.2, label=f"limit {self.limit:g} W")
-        names = [name for name in COLUMNS[3:] if self.column(name).any()]
+        for name, color in zip(self.algorithms, self._colors, strict=True):
+            if (label := f"power, {name}") in self.columns:
+                axes.plot(intensity, self.column(label), color=color, linewidth=1.2, label=label)
+        names = [name for name in (*COLUMNS[3:], CACHES) if name in self.columns and self.column(name).any()]
         most = {name: float(self.column(name).max()) for name in names}
         said = [f"{name}, at most {most[name]:.3g} W" for name in names]
         axes.stackplot(intensity, *map(self.column, names), labels=said, colors=POWER_SHADES, linewidth=0)
@@ -204,15 +215,25 @@ class Roofline(PictureView):
         right.spines["right"].set_visible(False)
 
 
-def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], notes: Sequence[str] = ()) -> Roofline:
-    """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458)."""
-    energy, one = has_energy(machine), values(machine, np.ones(1))
+def view(
+    machine: Machine,
+    algorithms: Mapping[str, Mapping[str, Interval]],
+    notes: Sequence[str] = (),
+    served: Mapping[str, Mapping[str, float]] | None = None,
+) -> Roofline:
+    """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458).
+
+    Caches have `served` an algorithm so much for each flop: the lines have their energy, those of several each its own.
+    """
+    own = dict(served or {})
+    one, energy = values(machine, np.ones(1)), all(has_energy(machine, each) for each in (None, *own.values()))
     marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
             message = f"the balance {name} of machine `{machine.name}` is {balance:g}, not a number above 0"
             raise error(rules.UNSUITED_MACHINE, message)
-    if energy:
+    alone = own.popitem()[1] if len(own) == 1 == len(algorithms) else {}
+    if energy and not alone:
         marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
     of_level = ((name, level, each) for name, own in algorithms.items() for level, each in own.items())
@@ -228,9 +249,17 @@ def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], not
     high = int(np.ceil(np.log2(max(places.values())))) + BEYOND
     grid = np.exp2(np.linspace(low, high, (high - low) * AN_OCTAVE + 1))
     at = sorted([*((float(x), "") for x in [*grid, *knees]), *((x, name) for name, x in places.items())])
-    found = values(machine, np.array([x for x, _ in at]))
+    found = values(machine, np.array([x for x, _ in at]), alone)
+    by_name: dict[str, Array] = {}
+    for name, each in own.items():
+        of_one = values(machine, np.array([x for x, _ in at]), each)
+        by_name[f"roofline, {name}"] = of_one["roofline"]
+        if energy:
+            by_name |= {f"arch line, {name}": of_one["arch line"], f"power, {name}": _power(of_one)}
+    found |= by_name
     peaks: tuple[float, ...] = (1 / flop,)
-    columns = ("intensity", "at", *(COLUMNS if energy else COLUMNS[:1]), *[CAP] * limited(machine), *levels)
+    lines = (*(COLUMNS if energy else COLUMNS[:1]), *[CACHES] * bool(energy and alone), *[CAP] * limited(machine))
+    columns = ("intensity", "at", *lines, *levels, *by_name)
     found |= {level: np.minimum(1.0, np.array([x for x, _ in at]) * rate * flop) for level, rate in levels.items()}
     limit = machine.values.get("power_limit") if energy else None
     others = {"without vectors": known["peak_scalar"]} if "peak_scalar" in known else {}
@@ -239,36 +268,39 @@ def view(machine: Machine, algorithms: Mapping[str, Mapping[str, Interval]], not
     else:
         others |= {f"@{name}": float(peak) for name, peak in other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
-    of_levels = "+levels" if any(len(points) > 1 for points in algorithms.values()) else ""
+    of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if own else ""
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
-        (*_notes(machine), *notes), columns, tuple(_rows(found, at, tuple(levels))),
+        (*_notes(machine, alone or next(iter(own.values()), {})), *notes),
+        columns, tuple(_rows(found, at, columns[2:])),
         marks, peaks, None if limit is None else float(limit), algorithms,
         {MEMORY: peaks[0] / marks["B_tau"], **levels}, others,
     )  # fmt: skip
 
 
+def _power(found: Mapping[str, Array]) -> Array:
+    return sum((found[name] for name in (*COLUMNS[3:], CACHES)), 0 * found["time"]) / found["time"]
+
+
 def _rows(
-    found: Mapping[str, Array], at: Sequence[tuple[float, str]], levels: Sequence[str]
+    found: Mapping[str, Array], at: Sequence[tuple[float, str]], columns: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
-    columns = [found["roofline"]]
-    if "arch line" in found:
-        watts = [found[name] / found["time"] for name in COLUMNS[3:]]
-        columns += [found["arch line"], np.sum(watts, axis=0), *watts]
-    if "capped" in found:
-        columns.append(found["roofline"] * found["time"] / found["capped"])
-    columns += [found[level] for level in levels]
+    drawn = dict(found)
+    if "power" in columns:
+        drawn |= {name: found[name] / found["time"] for name in (*COLUMNS[3:], CACHES)} | {"power": _power(found)}
+    if CAP in columns:
+        drawn[CAP] = found["roofline"] * found["time"] / found["capped"]
     for row, (x, name) in enumerate(at):
-        yield (x, name, *(float(each[row]) for each in columns))
+        yield (x, name, *(float(drawn[column][row]) for column in columns))
 
 
-def _notes(machine: Machine) -> tuple[str, ...]:
+def _notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[str, ...]:
     said = (
         "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and "
         "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
-    if not has_energy(machine):
-        on = _on(machine)
+    if not has_energy(machine, served):
+        on = _on(machine, served)
         said = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
         return (said, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
     if limited(machine):

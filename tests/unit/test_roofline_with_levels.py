@@ -13,7 +13,6 @@ from archline.energy.machines import parameter
 A100 = "a100-sxm4-40gb"
 KERNELS = {
     "dense.matmul::matmul_basic": {"n": 512, "m": 512, "p": 512},
-    "dense.matmul::matmul_blocked": {"n": 256, "m": 256, "p": 256, "b": 32},
     "dense.gemv::gemv": {"n": 4096, "m": 4096},
     "scan.reduce::sum": {"n": 2**20},
 }

@@ -147,7 +147,7 @@ def _view(data: Any) -> CheckView:
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     found = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    warnings = tuple(CheckFinding(**{**each, "place": SourcePlace(**each["place"])}) for each in data["warnings"])
+    warnings = tuple(CheckFinding(**{**kept, "place": SourcePlace(**kept["place"])}) for kept in data["warnings"])
     contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
     return CheckedAlgorithm(data["name"], contracts, found, data["messages"], assumptions, warnings)
 

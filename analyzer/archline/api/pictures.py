@@ -84,7 +84,7 @@ def roofline_of(
         notes += [f"{name}: {note}" for note in result.notes]
         if of_levels and result.estimate is not None:
             amounts = result.estimate.amounts
-            served[name] = {each: float(amounts[each].middle / amounts["flops"].middle) for each in SERVED & {*amounts}}
+            served[name] = {key: float(amounts[key].middle / amounts["flops"].middle) for key in SERVED & {*amounts}}
         known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
     notes += [f"assuming {each}" for each in machine.assumptions]

@@ -101,10 +101,13 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
     """The warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
     comments = suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
+    found = ((name, warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
-        finding(each.code, f"{each.message}\nhint: {each.hint}", SourcePlace.of(each.span), algorithm.name, key=name)
-        for name, each in unset_outputs(module, algorithm).items()
-        if each.span and not any(comment.covers(each.code, algorithm.name, each.span.line) for comment in comments)
+        finding(
+            warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, key=name
+        )
+        for name, warning, span in found
+        if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)
     )
 
 
@@ -182,7 +185,7 @@ class CheckReport:
         for view in self.targets:
             for name, contracts in (*((each.name, each.contracts) for each in view.algorithms), ("", view.claims)):
                 found += (_of_contract(name, each) for each in contracts if each.outcome in OUTCOMES)
-            found += (warning for group in view.algorithms for warning in group.warnings)
+            found += [warning for group in view.algorithms for warning in group.warnings]
             for name, stop in ((each.name, each.stop) for each in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"

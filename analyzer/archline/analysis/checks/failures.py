@@ -118,28 +118,31 @@ def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
 
 
 def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
-    """A warning by name for each `out` array of which runs at some sizes leave an element unset, whatever the data.
+    """A warning by name for each `out` array if runs at some sizes leave an element unset, whatever the data.
 
-    Indices are restricted by callers, and grids have many processors: there it is what the body does not name.
+    Indices are restricted by callers, and grids have many processors: there an output counts that no statement names.
     """
-    outputs = [each for each in algorithm.parameters if each.mode == "out" and not each.local]
+    outputs = [parameter for parameter in algorithm.parameters if parameter.mode == "out" and not parameter.local]
     if algorithm.grid or module.signatures[algorithm].indices:
-        elements = (each.array for each in s.nodes(algorithm.body) if isinstance(each, s.Element))
-        named = s.names(algorithm.body).union(elements)
-        unnamed = ((each, [0] * len(shape_of(each.type)[0] or ())) for each in outputs if each.name not in named)
-        return {each.name: _never_set(each, zeros, NOWHERE, {}) for each, zeros in unnamed}
+        named = s.names(algorithm.body) | {getattr(node, "array", "") for node in s.nodes(algorithm.body)}
+        return {
+            output.name: _never_set(output, [0] * len(shape_of(output.type)[0] or ()), NOWHERE, {})
+            for output in outputs
+            if output.name not in named
+        }
     runs = list(_examined(module, algorithm).unset)
     if runs:
-        # Sizes above 1 show best what is meant, and outputs of which something is set.
-        above = next((each for each in small(module, algorithm) if min(each.values(), default=0) > 1), {})
+        # Sizes above 1 show best what is meant, and outputs with elements that are set.
+        above = next((point for point in small(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
     arrays = [(array, point) for point, run in runs for array in run.unset]
-    found: dict[str, Diagnostic] = {}
+    warnings: dict[str, Diagnostic] = {}
     for array, point in sorted(arrays, key=lambda pair: not pair[0].elements):
-        output = next(each for each in outputs if each.name == array.name)
+        output = next(parameter for parameter in outputs if parameter.name == array.name)
         rest = "; ranges are half-open and begin at 0" if array.elements else NOWHERE
-        found.setdefault(array.name, _never_set(output, array.subscripts(array.first_unset or 0), rest, point))
-    return {each.name: found[each.name] for each in outputs if each.name in found}
+        subscripts = array.subscripts_of(array.first_unset or 0)
+        warnings.setdefault(array.name, _never_set(output, subscripts, rest, point))
+    return warnings
 
 
 def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
@@ -171,9 +174,7 @@ def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, 
 
 @record(eq=False)
 class _Examined:
-    """What is certain to fail, what is assumed not to, whether anything is `open` to fail, and runs that leave outputs
-    `unset`.
-    """
+    """What is certain to fail, what is assumed not to, whether anything is `open` to fail, and runs with `unset`."""
 
     failures: tuple[Failure, ...] = ()
     texts: tuple[str, ...] = ()

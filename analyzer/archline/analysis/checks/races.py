@@ -59,15 +59,15 @@ class _Access:
 
     @property
     def key(self) -> tuple[Array, int, bool, bool]:
-        """What the first of several like it stands for."""
+        """Accesses with the same key conflict with the same others: the first is kept."""
         return self.array, self.place, self.writes, self.atomic
 
-    def conflicting(self, earlier: Mapping[tuple[Array, int, bool, bool], _Access]) -> Iterator[_Access]:
+    def conflicts_with(self, earlier: Mapping[tuple[Array, int, bool, bool], _Access]) -> Iterator[_Access]:
         """The earlier accesses of the element with which it must not run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
-            other = earlier.get((self.array, self.place, writes, atomic))
-            if other is not None and (self.writes or writes) and not (self.atomic and atomic):
-                yield other
+            access = earlier.get((self.array, self.place, writes, atomic))
+            if access is not None and (self.writes or writes) and not (self.atomic and atomic):
+                yield access
 
 
 @dataclass
@@ -93,7 +93,7 @@ class _Race:
     def diagnostic(self) -> Diagnostic:
         """The race as it is reported, at an access that writes: the later one if both do."""
         other, this = sorted(self.accesses, key=lambda each: each.writes)
-        element = this.array.element(this.place)
+        element = this.array.element_text(this.place)
         variable = self.loops[-1].variable
         one, two = (f"{variable} = {each.iteration[1]}" for each in (this, other))
         if this.iteration[1] is None:
@@ -116,8 +116,9 @@ Races = dict[s.Loop, _Race]
 
 
 def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """A diagnostic for each parallel loop of the algorithm, and of what it calls, whose iterations certainly race."""
-    loops = _parallel(tuple(each.body for each in dict.fromkeys((algorithm, *reachable(module, algorithm)))))
+    """A diagnostic for each parallel loop of the algorithm, and of those called, whose iterations certainly race."""
+    followed = dict.fromkeys((algorithm, *reachable(module, algorithm)))
+    loops = _parallel(tuple(part.body for part in followed))
     races: Races = {}
     if loops:
         runs = _Racing(module, algorithm, loops)
@@ -135,19 +136,19 @@ def _parallel(part: object) -> tuple[s.Loop, ...]:
 
 
 class _Racing(Runs):
-    """Runs of an algorithm on one processor at several sizes; of what it calls outside loops that which has some."""
+    """Runs of an algorithm on one processor at several sizes; calls outside loops are followed if they have some."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
-        known = {algorithm, *reachable(module, algorithm)}
-        within = {each for each in known if any(map(_parallel, (a.body for a in (each, *reachable(module, each)))))}
+        algorithms = {algorithm, *reachable(module, algorithm)}
+        within = {one for one in algorithms if any(_parallel(part.body) for part in (one, *reachable(module, one)))}
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
         self._around.update(loops)
-        for each in known:
-            blocks = (part for part in s.nodes(each.body) if isinstance(part, s.Statement))
-            self._around.update(part for part in blocks if not self._around.isdisjoint(s.nodes(part)))
-            self._around.update(s.find(each.body, s.Split))
+        for part in algorithms:
+            blocks = (node for node in s.nodes(part.body) if isinstance(node, s.Statement))
+            self._around.update(node for node in blocks if not self._around.isdisjoint(s.nodes(node)))
+            self._around.update(s.find(part.body, s.Split))
         self._races: Races = {}
         self._running: list[_Running] = []
         self._calls: list[s.Call] = []
@@ -242,20 +243,20 @@ class _Racing(Runs):
         super().write(target, block)
 
     def _access(self, access: s.Expr, writes: bool, block: Locals) -> None:
-        found = self.places(access, block) if self._running[self._start :] else None
-        if found is None:
-            return
+        array, places = (self._running[self._start :] and self.places_of(access, block)) or (None, ())
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
-        for place, running in product(found[1], self._running[self._start :]):
+        for place, running in product(places, self._running[self._start :]):
+            assert array is not None
             # What a call touches is shown where the loop calls it.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
-            this = _Access(found[0], place, node, writes, atomic, running.iteration)
-            other = next((each for each in this.conflicting(running.touched) if each.iteration != this.iteration), None)
+            this = _Access(array, place, node, writes, atomic, running.iteration)
+            earlier = (each for each in this.conflicts_with(running.touched) if each.iteration != this.iteration)
+            racing = next(earlier, None)
             running.touched.setdefault(this.key, this)
-            if other is not None and running.loop not in self._races:
-                loops = tuple(each.loop for each in self._running[: self._running.index(running) + 1])
+            if racing is not None and running.loop not in self._races:
+                loops = tuple(outer.loop for outer in self._running[: self._running.index(running) + 1])
                 inside = self.outermost.name if running.depth else ""
-                self._races[running.loop] = _Race(loops, (other, this), self.sizes, inside)
+                self._races[running.loop] = _Race(loops, (racing, this), self.sizes, inside)
 
 
 SPAWN_RACE = Rule(
@@ -349,14 +350,14 @@ class _Spawning(Runs):
         super().write(target, block)
 
     def _touch(self, access: s.Expr, writes: bool, block: Locals) -> None:
-        found = self.places(access, block) if self._strands or any(self._unordered) else None
+        found = self.places_of(access, block) if self._strands or any(self._unordered) else None
         if found is None:
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place in found[1]:
             this = _Access(found[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
-                for other in this.conflicting(touched):
+                for other in this.conflicts_with(touched):
                     raise _RaceError(self._diagnostic(spawn, other, this))
             for strand in self._strands:
                 strand.setdefault(this.key, this)
@@ -364,7 +365,7 @@ class _Spawning(Runs):
     def _diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
         one, two = ("writes" if each.writes else "reads" for each in (other, this))
-        element = this.array.element(this.place)
+        element = this.array.element_text(this.place)
         what = f"it {one} `{element}` on line {other.node.span.line}, and before the `sync` "
         what += f"line {this.node.span.line} {two} the same element"
         what += f", at {point_text(self.sizes)}" if self.sizes else ""

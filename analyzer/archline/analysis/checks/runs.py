@@ -62,15 +62,15 @@ class Outcome:
 
 @dataclass(eq=False)
 class Array:
-    """An array or a register, and the places of its elements that may be set; None where any may be."""
+    """An array or a register, and the places of its elements that may be set: None if any may be."""
 
     name: str
     extents: tuple[Any, ...]
     elements: set[int] | None
 
-    def element(self, place: int) -> str:
+    def element_text(self, place: int) -> str:
         """The element at a place in row-major order, as the program writes it."""
-        subscripts = self.subscripts(place)
+        subscripts = self.subscripts_of(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
     @property
@@ -81,18 +81,18 @@ class Array:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
 
-    def subscripts(self, place: int) -> tuple[int, ...]:
+    def subscripts_of(self, place: int) -> tuple[int, ...]:
         """The subscripts of the element at a place."""
-        found: list[int] = []
+        inner: list[int] = []
         for extent in reversed(self.extents[1:]):
             place, last = divmod(place, extent)
-            found.insert(0, last)
-        return (place, *found) if self.extents else ()
+            inner.insert(0, last)
+        return (place, *inner) if self.extents else ()
 
 
 @record(eq=False)
 class _View:
-    """An array as a name sees it: the place of its first element, and how far apart those along an axis are."""
+    """An array as a name sees it: the place of its first element, and a stride for each axis."""
 
     array: Array
     start: int
@@ -100,10 +100,8 @@ class _View:
 
     def place(self, subscripts: Sequence[int]) -> int:
         """The place of an element in the array."""
-        found = self.start
-        for stride, index in zip(self.strides, subscripts, strict=True):
-            found += stride * index
-        return found
+        steps: list[int] = [stride * index for stride, index in zip(self.strides, subscripts, strict=True)]
+        return self.start + sum(steps)
 
 
 @dataclass(eq=False)
@@ -158,10 +156,10 @@ class Runs(Follower[Locals]):
         try:
             for frame in self._frames(sizes):
                 self._begin(frame)
-                for each in self.outermost.parameters:
-                    if each.mode != "in":
-                        self._track(each.name, each.mode == "out" and not each.local, frame)
-                arrays = [each.array for each in frame.views.values()]
+                for parameter in self.outermost.parameters:
+                    if parameter.mode != "in":
+                        self._track(parameter.name, parameter.mode == "out" and not parameter.local, frame)
+                arrays = [view.array for view in frame.views.values()]
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
             return Outcome(stopped.failure, False, self._reached)
@@ -268,7 +266,7 @@ class Runs(Follower[Locals]):
     def let(self, let: s.Let, block: Locals) -> None:
         super().let(let, block)
         if self.module.is_view(let.value):
-            view = self._passed(let.value, block)
+            view = self._view_for_name(let.value, block)
             block.views.pop(let.name, None)
             if view is not None:
                 block.views[let.name] = view
@@ -353,7 +351,7 @@ class Runs(Follower[Locals]):
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         for body in bodies:
             self._forget_registers(s.set_names(body), block)
-            if self._every and self._suppose(body, block):
+            if self._every and self._suppose_run(body, block):
                 self._forget_registers(s.set_names(body), block)
             else:
                 self.forget_blocks((body,), block)
@@ -365,8 +363,8 @@ class Runs(Follower[Locals]):
             for statement in body:
                 self.forget(statement, block)
 
-    def _suppose(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
-        """Follow a block for what it may set, as if it were run; False where that is too long to follow."""
+    def _suppose_run(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
+        """Follow a block as if it were run, to find the elements that it may set; False if it is too long."""
         inner, outermost = copy(self), self._supposed is not None
         inner.left, inner._supposed = (self._supposed or 0) if outermost else self.left, None
         inner._reached, inner._active = set(), list(self._active)
@@ -388,7 +386,7 @@ class Runs(Follower[Locals]):
 
     # Elements
     def _track(self, name: str, unset: bool, block: Locals) -> None:
-        """Follow an array or register, of which no element is set or any may be."""
+        """Follow an array or register: no element is set, or any may be."""
         extents = block.extents.get(name, ())
         strides = _row_major(extents)
         if self._every and None not in strides:
@@ -403,7 +401,7 @@ class Runs(Follower[Locals]):
             if name in block.views:
                 block.views[name].array.elements = None
 
-    def _passed(self, expr: s.Expr, block: Locals) -> _View | None:
+    def _view_for_name(self, expr: s.Expr, block: Locals) -> _View | None:
         """The view that a name is given; where it is not known, any of its elements may be set by that name."""
         view = self._view(expr, block)
         if view is None:
@@ -432,12 +430,12 @@ class Runs(Follower[Locals]):
                 whole, strides = self._view(inner, block), list(_row_major(self.extents(expr, block)))
                 if whole is None or None in strides:
                     return None
-                return _View(whole.array, whole.start, tuple(each * whole.strides[0] for each in strides))
+                return _View(whole.array, whole.start, tuple(stride * whole.strides[0] for stride in strides))
             case _:
                 return None
 
-    def places(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
-        """The array of an element, a register or a view, and the places in it; None where these are not known."""
+    def places_of(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
+        """The array of an element, a register or a view, and the places in it; None if these are not known."""
         view = self._view(expr, block)
         if view is None:
             return None
@@ -449,19 +447,19 @@ class Runs(Follower[Locals]):
         return view.array, map(view.place, product(*map(range, extents)))
 
     def read(self, expr: s.Expr, block: Locals) -> None:
-        found = self.places(expr, block)
-        if found is not None and found[0].elements is not None and not found[0].elements.issuperset(found[1]):
+        array, places = self.places_of(expr, block) or (None, ())
+        if array is not None and array.elements is not None and not array.elements.issuperset(places):
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
             raise StopError(self._failure(rules.UNSET, expr, *explanation, hint))
 
     def write(self, target: s.Expr, block: Locals) -> None:
-        found = self.places(target, block)
-        if found is None:
+        array, places = self.places_of(target, block) or (None, ())
+        if array is None:
             self.forget(target, block)
-        elif found[0].elements is not None:
-            found[0].elements.update(found[1])
+        elif array.elements is not None:
+            array.elements.update(places)
 
     # Calls
     def entered(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
@@ -473,7 +471,7 @@ class Runs(Follower[Locals]):
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             if is_buffer(parameter):
                 self.forget(argument, block)
-            elif shape_of(parameter.type)[0] is not None and (view := self._passed(argument, block)) is not None:
+            elif shape_of(parameter.type)[0] is not None and (view := self._view_for_name(argument, block)) is not None:
                 inner.views[parameter.name] = view
         key = callee, tuple(sizes.items())
         if key in self._done:
@@ -514,11 +512,11 @@ class Runs(Follower[Locals]):
 
 
 def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
-    """How far apart the elements along each axis are."""
-    found: list[Any] = [1][: len(extents)]
+    """The strides of an array; None for those that are not known."""
+    strides: list[Any] = [1][: len(extents)]
     for extent in reversed(extents[1:]):
-        found.insert(0, None if None in (extent, found[0]) else extent * found[0])
-    return tuple(found)
+        strides.insert(0, None if None in (extent, strides[0]) else extent * strides[0])
+    return tuple(strides)
 
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:

@@ -16,7 +16,7 @@ from archline.numbers import exact, point_text, readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import document as bounds_document
 from archline.report.cost_view import CostRow, CostView, relations
-from archline.report.costs.page import on_several, warnings
+from archline.report.costs.page import on_several, warning_notes
 from archline.report.documents import Document, Section, Table
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, pick, point, to_json_value
@@ -40,7 +40,7 @@ def document(view: CostView) -> Document:
             tuple(communication.items(known)) if known is not None and known.bounds else (),
             () if view.replicated is None else (replication_note(view.replicated, known is not None),),
             on_several(view),
-            tuple(warnings(view)),
+            tuple(warning_notes(view)),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
             (Section("assuming", view.assumptions),) if view.assumptions else (),
             (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
@@ -100,7 +100,7 @@ def as_document(view: CostView) -> dict[str, Any]:
     """`archline cost`."""
     document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
-        document["warnings"] = [pick(each, "code", "message", "path", "line") for each in view.warnings]
+        document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
     if view.at is not None:
         document["at"] = point(view.at)
         document["cache_assumed"] = view.cache_assumed

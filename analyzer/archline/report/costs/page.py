@@ -91,11 +91,10 @@ def on_several(view: CostView) -> tuple[Section, ...]:
     return (Section("io on several processors, up to constants", (Section("", known),)),) if known else ()
 
 
-def warnings(view: CostView) -> Iterator[str]:
+def warning_notes(view: CostView) -> Iterator[str]:
     """A note for each finding about the algorithm."""
-    yield from (
-        f"{each.place}: {each.level}: {each.message}  [{each.code}]".replace("\n", "; ") for each in view.warnings
-    )
+    for warning in view.warnings:
+        yield f"{warning.place}: {warning.level}: {warning.message}  [{warning.code}]".replace("\n", "; ")
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:
@@ -142,7 +141,7 @@ def _parallelism(view: CostView) -> PageRow | None:
 
 
 def _notes(view: CostView) -> Iterator[str]:
-    yield from warnings(view)
+    yield from warning_notes(view)
     if view.on_grid and "K" in view.parameters:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
         yield phrase("a message has K words at most, w words are ", count, " messages")

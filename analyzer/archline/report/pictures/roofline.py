@@ -61,10 +61,10 @@ def values(machine: Machine, intensity: Array, served: Mapping[str, float] | Non
     if limited(machine):
         exprs["capped"] = _on(machine, served, "+cap").formula("time")
     numbers = {name: float(each) for name, each in machine.values.items()}
-    amounts = {name: intensity * each for name, each in served.items()}
+    amounts = {name: intensity * amount for name, amount in served.items()}
     with np.errstate(all="ignore"):
-        found = compiled(exprs)({**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)})
-    return {**found, CACHES: sum((found[each] for each in plain.model.levels if each in found), 0 * intensity)}
+        answers = compiled(exprs)({**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)})
+    return {**answers, CACHES: sum((answers[level] for level in plain.model.levels if level in answers), 0 * intensity)}
 
 
 def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str = "") -> ModelOnMachine:
@@ -223,16 +223,19 @@ def view(
 ) -> Roofline:
     """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458).
 
-    Caches have `served` an algorithm so much for each flop: the lines have their energy, those of several each its own.
+    With the amounts that caches have `served` for each flop, lines have their energy, those of several each its own.
     """
-    own = dict(served or {})
-    one, energy = values(machine, np.ones(1)), all(has_energy(machine, each) for each in (None, *own.values()))
+    of_several = dict(served or {})
+    one, energy = (
+        values(machine, np.ones(1)),
+        all(has_energy(machine, amounts) for amounts in (None, *of_several.values())),
+    )
     marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
             message = f"the balance {name} of machine `{machine.name}` is {balance:g}, not a number above 0"
             raise error(rules.UNSUITED_MACHINE, message)
-    alone = own.popitem()[1] if len(own) == 1 == len(algorithms) else {}
+    alone = of_several.popitem()[1] if len(of_several) == 1 == len(algorithms) else {}
     if energy and not alone:
         marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
@@ -251,8 +254,8 @@ def view(
     at = sorted([*((float(x), "") for x in [*grid, *knees]), *((x, name) for name, x in places.items())])
     found = values(machine, np.array([x for x, _ in at]), alone)
     by_name: dict[str, Array] = {}
-    for name, each in own.items():
-        of_one = values(machine, np.array([x for x, _ in at]), each)
+    for name, amounts in of_several.items():
+        of_one = values(machine, np.array([x for x, _ in at]), amounts)
         by_name[f"roofline, {name}"] = of_one["roofline"]
         if energy:
             by_name |= {f"arch line, {name}": of_one["arch line"], f"power, {name}": _power(of_one)}
@@ -268,18 +271,18 @@ def view(
     else:
         others |= {f"@{name}": float(peak) for name, peak in other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
-    of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if own else ""
+    of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if of_several else ""
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
-        (*_notes(machine, alone or next(iter(own.values()), {})), *notes),
+        (*_notes(machine, alone or next(iter(of_several.values()), {})), *notes),
         columns, tuple(_rows(found, at, columns[2:])),
         marks, peaks, None if limit is None else float(limit), algorithms,
         {MEMORY: peaks[0] / marks["B_tau"], **levels}, others,
     )  # fmt: skip
 
 
-def _power(found: Mapping[str, Array]) -> Array:
-    return sum((found[name] for name in (*COLUMNS[3:], CACHES)), 0 * found["time"]) / found["time"]
+def _power(answers: Mapping[str, Array]) -> Array:
+    return sum((answers[name] for name in (*COLUMNS[3:], CACHES)), 0 * answers["time"]) / answers["time"]
 
 
 def _rows(

@@ -46,6 +46,9 @@ INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
 
 
+Key = tuple[Array, int, bool, bool]
+
+
 @record(eq=False)
 class _Access:
     """An access to the place of an array: in an iteration by its number, and the variable's value where it is known."""
@@ -58,11 +61,11 @@ class _Access:
     iteration: tuple[int, int | None] = (0, None)
 
     @property
-    def key(self) -> tuple[Array, int, bool, bool]:
+    def key(self) -> Key:
         """Accesses with the same key conflict with the same others: the first is kept."""
         return self.array, self.place, self.writes, self.atomic
 
-    def conflicts_with(self, earlier: Mapping[tuple[Array, int, bool, bool], _Access]) -> Iterator[_Access]:
+    def conflicts_with(self, earlier: Mapping[Key, _Access]) -> Iterator[_Access]:
         """The earlier accesses of the element with which it must not run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
             access = earlier.get((self.array, self.place, writes, atomic))
@@ -77,7 +80,7 @@ class _Running:
     loop: s.Loop
     depth: int
     iteration: tuple[int, int | None] = (0, None)
-    touched: dict[tuple[Array, int, bool, bool], _Access] = field(default_factory=dict)
+    touched: dict[Key, _Access] = field(default_factory=dict)
 
 
 @record
@@ -278,9 +281,6 @@ SPAWN_RACE = Rule(
 )
 
 
-Touched = dict[tuple[Array, int, bool, bool], _Access]
-
-
 class _Spawning(Runs):
     """Runs of an algorithm with its calls, which look for accesses that no `sync` orders.
 
@@ -291,8 +291,8 @@ class _Spawning(Runs):
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_SPAWNING
-        self._unordered: list[list[tuple[s.Invoke, Touched]]] = []
-        self._strands: list[Touched] = []
+        self._unordered: list[list[tuple[s.Invoke, dict[Key, _Access]]]] = []
+        self._strands: list[dict[Key, _Access]] = []
         self._spawned: dict[s.Call, s.Invoke] = {}
 
     def race(self, sizes: Sizes) -> Diagnostic | None:

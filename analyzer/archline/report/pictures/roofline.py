@@ -226,10 +226,8 @@ def view(
     With the amounts that caches have `served` for each flop, lines have their energy, those of several each its own.
     """
     of_several = dict(served or {})
-    one, energy = (
-        values(machine, np.ones(1)),
-        all(has_energy(machine, amounts) for amounts in (None, *of_several.values())),
-    )
+    energy = all(has_energy(machine, amounts) for amounts in (None, *of_several.values()))
+    one = values(machine, np.ones(1))
     marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:

@@ -296,6 +296,11 @@ algorithm reversed(a: real[k], y: inout real[k]):
     parallel for e in 0..k:
         y[e] = a[k - 1 - e]
 
+algorithm sometimes(a: real[k], y: inout real[k], flag: int):
+    if flag > 0:
+        parallel for e in 0..k:
+            y[e] = a[k - 1 - e]
+
 algorithm shaped(A: inout real[p, q]):
     parallel for e in 0..p:
         A[e, :] = 1.0
@@ -339,6 +344,7 @@ THROUGH = {
         "parallel for i in 0..n:\n        local w: real[4] = 0\n        fill(w)\n        x[i] = summed(w)",
         0,
     ),
+    "a loop that the argument of the call excludes": ("sometimes(x, x, 0)", 0),
     "a part that the data decides": (
         "local k: int = 0\n    if x[0] > 9.0:\n        k = 1\n    parallel for i in 0..n:\n        x[k*i ..+ 2] = 1.0",
         0,

@@ -221,7 +221,10 @@ class _Racing(Runs):
     def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
         """Follow blocks as if they were reached; they may be `iterations` of the innermost loop."""
         self.forget_blocks(bodies, block)
-        outer, active, calls = self._start, len(self._running), len(self._calls)
+        if self._calls:
+            # What a call passes may exclude it.
+            return
+        outer, active = self._start, len(self._running)
         self._start = active - iterations
         for number, body in enumerate(bodies):
             if iterations:
@@ -231,7 +234,7 @@ class _Racing(Runs):
                 with suppress(StopError):
                     self.follow_block(body, block)
                 self._active = stack
-                del self._running[active:], self._calls[calls:]
+                del self._running[active:], self._calls[:]
                 self.forget_blocks(bodies, block)
         self._start = outer
 

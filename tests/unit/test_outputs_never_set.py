@@ -161,6 +161,16 @@ def test_check_ignores_what_a_comment_or_an_option_says(tmp_path: Path, monkeypa
     assert "no AL606 is found here" in cli("check", "product.algo").out.replace("\n    ", " ")
 
 
+def test_a_baseline_takes_the_warning_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "product.algo"
+    file.write_text(MATMUL.format(""), encoding="utf-8")
+    assert cli("check", "product.algo", "--write-baseline", "costs.txt").code == 0
+    assert "accept AL606 product.algo::product  C: out\n" in (tmp_path / "costs.txt").read_text(encoding="utf-8")
+    run = cli("check", "product.algo", "--baseline", "costs.txt", "--strict")
+    assert (run.code, "AL606" in run.out) == (0, False)
+
+
 def test_the_page_of_costs_warns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "product.algo").write_text(MATMUL.format(""), encoding="utf-8")

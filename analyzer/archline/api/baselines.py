@@ -13,6 +13,7 @@ from archline.changes.baseline import HEADER, NO_BASELINE, below, entries, lines
 from archline.changes.canonical import canonical, renamed
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
+from archline.language.conditions import NEVER_SET
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.changes import table_cells
@@ -32,7 +33,7 @@ def baseline(
         header = f"{key}({', '.join(form.sizes.values())})"
         groups[key] = {f"{header}  {renamed(each, form.sizes)}\n" for each in texts}
     for each in report.findings:
-        if each.code in OUTCOMES.values():
+        if each.code in (*OUTCOMES.values(), NEVER_SET.code):
             key = below(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
             groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
     for key, line in _kept(file, targets, named):

@@ -47,9 +47,9 @@ OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 class CheckFinding:
     """What a check found. The place may be a path alone, or none; `algorithm` is empty for what is not in one.
 
-    `claim` is what fails or is not decided. Findings without a claim have a `key` that distinguishes them from others
-    of their code and algorithm and does not depend on the wording of the message. Errors fail the check, warnings do
-    where it is strict, notes never.
+    `claim` is what fails or is not decided, or the `out` of a header that no run keeps. Findings without a claim have a
+    `key` that distinguishes them from others of their code and algorithm and does not depend on the wording of the
+    message. Errors fail the check, warnings do where it is strict, notes never.
     """
 
     code: str
@@ -101,12 +101,10 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
     """The warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
     comments = suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
-    found = ((name, warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
+    found = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
-        finding(
-            warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, key=name
-        )
-        for name, warning, span in found
+        finding(warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim)
+        for claim, warning, span in found
         if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)
     )
 

@@ -422,8 +422,7 @@ def _values(known: Bounds | None) -> range | None:
     """The numbers that a symbol may be, where they are few."""
     if known is None or known.least is None or known.most is None:
         return None
-    few = range(known.least, known.most + 1)
-    return few if 1 < len(few) <= MAX_REMAINDERS else None
+    return range(known.least, known.most + 1) if 1 <= known.most - known.least < MAX_REMAINDERS else None
 
 
 def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:

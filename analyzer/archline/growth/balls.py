@@ -16,6 +16,7 @@ FAR = 1024
 """Bits for sizes too long to be integers."""
 LONGEST_DECIMAL = 1 << 20
 """Numbers of more bits are shown as powers of 2."""
+_LONGEST = arb(2) ** LONGEST_DECIMAL
 
 
 class _Balls(Wide):
@@ -39,7 +40,8 @@ class _Balls(Wide):
         return left / right
 
     def floor(self, value: arb) -> arb:
-        whole = value.floor().unique_fmpz()
+        # The integer of a ball is made in full, however long it is.
+        whole = value.floor().unique_fmpz() if abs(value) < _LONGEST else None
         if whole is None:
             raise NoValueError("a rounding that is not certain")
         return arb(whole)
@@ -61,11 +63,11 @@ def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
 
 def digits(value: arb, count: int = 6) -> str:
     """A few digits of an enclosed number, for people."""
-    exact = value.unique_fmpz()
-    if exact is not None and abs(exact) < 10**12:
+    exact = value.unique_fmpz() if abs(value) < 10**12 else None
+    if exact is not None:
         return str(exact)
-    if abs(value) > arb(2) ** LONGEST_DECIMAL:
-        return f"2^{(value.log() / arb.const_log2()).str(count, radius=False)}"
+    if abs(value) > _LONGEST or 0 < abs(value) < 1 / _LONGEST:
+        return f"{'-' if value < 0 else ''}2^{(abs(value).log() / arb.const_log2()).str(count, radius=False)}"
     return str(value.str(count, radius=False))
 
 

@@ -243,6 +243,7 @@ def _log2_above(value: fmpq) -> fmpq:
 LEVELS = ("2^T", "T", "log2(T)", "log2(log2(T))", "log2(log2(log2(T)))")
 TIMES = (4, 16, 256, 65536)
 MAX_BITS = 1 << 19
+SHOWN_BITS = 24
 MOST = 4
 Data = dict[str, object]
 
@@ -332,7 +333,8 @@ def _valued(
         above, below = value_at(f, point), value_at(g, point)
     except OutOfReachError:
         return
-    yield Sample(at, whole, above, below)
+    if min(above.rel_accuracy_bits(), below.rel_accuracy_bits()) >= SHOWN_BITS:
+        yield Sample(at, whole, above, below)
 
 
 def _real(curve: Curve, name: str, exponent: int) -> arb:

@@ -99,7 +99,10 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
 
 
 def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of others."""
+    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of other sizes.
+
+    No size becomes a parameter of the cache, which counts do not depend on.
+    """
     for fact in where:
         match fact:
             case s.Binary(op="==", left=left, right=right):
@@ -108,7 +111,7 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
                 continue
         for one, other in pairs:
             value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
-            if not isinstance(one, s.Name) or one.id not in at_least or value is None:
+            if not isinstance(one, s.Name) or value is None or not {one.id, *value.names} <= at_least.keys():
                 continue
             value = value.substitute(facts.rewrites)
             if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):

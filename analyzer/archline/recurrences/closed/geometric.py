@@ -369,7 +369,7 @@ def _force(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False
     degree = term.at(1).rational
-    if degree.q != 1 or degree < 0 or (degree > 0 and clock.relative):
+    if degree.q != 1 or not 0 <= degree < MAX_UNKNOWNS or (degree > 0 and clock.relative):
         return False
     power = int(degree.p)
     place = forcings.setdefault(term.symbols, {0: {}}).setdefault(power, {}).setdefault(ratio, [])

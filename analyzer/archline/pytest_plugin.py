@@ -99,7 +99,9 @@ class AlgoFile(pytest.File):
                 raise ArchlineError(list(map(project.placed, view)))
             taken = accepted(project.baseline) if project.baseline else ()
             self._report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore, accepted=taken)
-        claim = next(each for each in self._report.all if (each.text, each.place.line) == (text, line))
+        claim = next((each for each in self._report.all if (each.text, each.place.line) == (text, line)), None)
+        if claim is None:
+            raise NotHeldError(f"AL999: defect in archline: `archline check {self.path}` has more")
         return claim, *self._report.of(claim)
 
 

@@ -29,6 +29,7 @@ from archline.changes.cost_changes import RecordedSubject, compared
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, sides
+from archline.costs.rules import DEFECT
 from archline.costs.sizes import SizeNames, check_known, parse_share
 from archline.energy.subjects import AlgorithmSubject, own_facts
 from archline.language import syntax as s
@@ -322,6 +323,9 @@ class ChangeSearch:
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
         """Nothing, after noting why: what an entry names, a version without costs, or else what was in the way."""
+        if problems[0].rule == DEFECT:
+            self._note(error(DEFECT, f"`{match.key}`: {problems[0].message}"))
+            return []
         found: list[Diagnostic] = []
         for each in problems:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):

@@ -12,7 +12,7 @@ from archline.api import processes
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, noting_defects
 from archline.language.parser import parse_facts
 from archline.language.source import is_path
 from archline.language.suppressions import Suppression, suppressions
@@ -77,11 +77,15 @@ def _decided(task: Task) -> CheckView:
     module, name = _module(task)
     names = list(module) if name is None else [name]
     subjects = [module[each].assuming(task.where, fitting=True) for each in names]
-    found = tuple(_group(each, task) for each in subjects)
+    found, defects = list[CheckedAlgorithm](), list[str]()
+    for each in subjects:
+        with noting_defects(defects, f"`{each.name}`"):
+            found.append(_group(each, task))
     program = module.module.program
     ignored = suppressions(program, set(names), whole=name is None)
-    decided = _claims(module, task) if name is None else ()
-    return CheckView(task.target, found, decided, relative(program.source.path), tuple(ignored))
+    decided = _claims(module, task, defects) if name is None else ()
+    path = relative(program.source.path)
+    return CheckView(task.target, tuple(found), decided, path, tuple(ignored), tuple(defects))
 
 
 def _module(task: Task) -> tuple[Module, str | None]:
@@ -99,13 +103,13 @@ def _module(task: Task) -> tuple[Module, str | None]:
     return Module(module), None if node is None else node.name
 
 
-def _claims(module: Module, task: Task) -> tuple[Contract, ...]:
+def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, ...]:
     """The verdicts on the claims of a file; what decides them is imported where there are some."""
     if not any(isinstance(each, s.Claim) for each in module.module.program.items):
         return ()
     from archline.api.claims import claims
 
-    return claims(module.module, task.where, certificates=task.certificates, seconds=task.seconds)
+    return claims(module.module, task.where, defects, certificates=task.certificates, seconds=task.seconds)
 
 
 def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:

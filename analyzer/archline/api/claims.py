@@ -5,6 +5,7 @@ from __future__ import annotations
 from archline.algebra.effort import allow
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.language import syntax as s
+from archline.language.diagnostics import noting_defects
 from archline.language.format_statements import format_claim
 from archline.language.model import Module
 from archline.language.parser import parse_facts
@@ -12,7 +13,12 @@ from archline.report.view import Contract, SourcePlace
 
 
 def claims(
-    module: Module, where: str | None = None, *, certificates: bool = False, seconds: int = 0
+    module: Module,
+    where: str | None = None,
+    defects: list[str] | None = None,
+    *,
+    certificates: bool = False,
+    seconds: int = 0,
 ) -> tuple[Contract, ...]:
     """The verdicts on the claims of a file, in order, each in so many seconds (0: as long as it takes).
 
@@ -22,7 +28,8 @@ def claims(
     for each in module.program.items:
         if isinstance(each, s.Claim):
             allow(seconds)
-            found.append(_contract(each, known, where, certificates))
+            with noting_defects(defects, f"`{format_claim(each)}`"):
+                found.append(_contract(each, known, where, certificates))
     return tuple(found)
 
 

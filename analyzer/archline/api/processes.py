@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 from archline.algebra.effort import allow
 from archline.api import result_cache
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.costs.rules import DEFECT
+from archline.language.diagnostics import ArchlineError, Diagnostic, describe_defect
 from archline.language.source import recorded
 
 T = TypeVar("T")
@@ -54,11 +55,13 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     try:
         with recorded() as read:
             found = work(task)
-        if key is not None:
+        if key is not None and not getattr(found, "defects", ()):
             result_cache.store(key, read, _data(found))
         return found
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
+    except Exception as problem:
+        return (Diagnostic(DEFECT, describe_defect(problem)),)
     finally:
         allow(0)
 

@@ -99,6 +99,8 @@ def execute(options: argparse.Namespace) -> int:
             if not isinstance(found, CheckView):
                 raise ArchlineError(found)
             views.append(found)
+            if found.defects:
+                raise ArchlineError([Diagnostic(rules.DEFECT, each, path=found.path) for each in found.defects])
     if options.where is not None and views and not problems:
         # Facts of the project may be about other programs than these.
         with reported():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
@@ -74,7 +75,10 @@ def execute(options: argparse.Namespace) -> str:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    subjects = _subjects(options)
+    return shared.make_apart(partial(_page, options), _subjects(options))
+
+
+def _page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
     reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:

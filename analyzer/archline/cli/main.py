@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if argv is None:
         collect_seldom()
+        _open_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
         # A docstring may hold characters that the terminal's encoding lacks.
@@ -62,14 +63,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = with_room(_run, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone.
         _abandon_output()
         return FINE
     except OSError as problem:
-        print(f"archline: {problem.strerror or problem}", file=sys.stderr)
+        _tell(f"archline: {problem.strerror or problem}")
         _abandon_output()
         return BAD_INPUT
     except SystemExit as done:
@@ -77,6 +78,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as problem:
         return _failed(problem, arguments)
     return code
+
+
+def _open_closed_streams() -> None:
+    """Let standard streams that were closed lead nowhere; else the next file that is opened takes their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def collect_seldom() -> None:
@@ -159,17 +167,18 @@ def _unknown_command(name: str) -> str:
 
 
 def _failed(problem: Exception, arguments: list[str]) -> int:
-    from archline.language.diagnostics import ArchlineError
+    from archline.language.diagnostics import ArchlineError, describe_defect
 
     if isinstance(problem, ArchlineError):
         for diagnostic in problem.diagnostics:
-            print(diagnostic.render(), file=sys.stderr)
-        return BAD_INPUT
-    if os.environ.get("ARCHLINE_TRACEBACK"):
-        raise problem
-    reason = " ".join(str(problem).split())[:200]
-    kind = type(problem).__name__
-    print(
-        f"AL999: defect in archline: {kind}: {reason} (command: archline {' '.join(arguments)[:200]})", file=sys.stderr
-    )
+            _tell(diagnostic.render())
+        return DEFECT if any(each.code == "AL999" for each in problem.diagnostics) else BAD_INPUT
+    command = " ".join(arguments)[:200]
+    _tell(f"AL999: defect in archline: {describe_defect(problem)} (command: archline {command})")
     return DEFECT
+
+
+def _tell(text: str) -> None:
+    """Print to standard error, as far as anyone reads that."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)

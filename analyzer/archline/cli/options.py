@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
 from archline.language import syntax_rules
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error, noting_defects
 from archline.language.syntax_rules import UNEXPECTED
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from archline.api.algorithms import Algorithm
     from archline.costs.sizes import Given
     from archline.energy.caches import Settings
     from archline.energy.machines import Machine
@@ -211,6 +212,28 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
             parser.error(f"the following arguments are required: {shown}")
 
 
+class UnfinishedError(ArchlineError):
+    """Defects in some of what a command was asked about, and the text about the rest."""
+
+    def __init__(self, text: str, defects: Sequence[str]) -> None:
+        super().__init__([Diagnostic(rules.DEFECT, each) for each in defects])
+        self.text = text
+
+
+def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
+    """The text about all subjects. Raises UnfinishedError where some have a defect, with that about the others."""
+    fine: list[Algorithm] = []
+    defects: list[str] = []
+    with noting_defects(defects, "all"):
+        return make(subjects)
+    defects.clear()
+    for each in subjects:
+        with noting_defects(defects, f"`{each.name}`"):
+            make([each])
+            fine.append(each)
+    raise UnfinishedError(make(fine) if fine else "", defects)
+
+
 def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
     """A command that prints a text: the one that it made before of the same options and files, if that is kept.
 
@@ -238,6 +261,9 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
                 asked = sorted(said.items()), terminal_width()
                 text, code = result_cache.kept(asked, targets, lambda: made(options))
             reached = Clock.late
+        except UnfinishedError as problem:
+            sys.stdout.write(problem.text)
+            raise
         finally:
             allow(0)
         sys.stdout.write(text)

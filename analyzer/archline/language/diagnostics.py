@@ -7,8 +7,10 @@ it. A `Diagnostic` is one finding: a rule, a message, a place, a hint.
 from __future__ import annotations
 
 import difflib
+import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from archline.expr.tree import Span
 from archline.records import record
@@ -111,6 +113,24 @@ class ArchlineError(Exception):
 
     def __reduce__(self) -> tuple[type[ArchlineError], tuple[tuple[Diagnostic, ...]]]:
         return ArchlineError, (self.diagnostics,)
+
+
+def describe_defect(problem: Exception) -> str:
+    """The exception in a line; it is raised instead where `ARCHLINE_TRACEBACK` asks for that."""
+    if os.environ.get("ARCHLINE_TRACEBACK"):
+        raise problem
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())[:200]}"
+
+
+@contextmanager
+def noting_defects(defects: list[str] | None, about: str) -> Iterator[None]:
+    """Note a defect in the block with what it is about, where there is a list for that; raise any other exception."""
+    try:
+        yield
+    except Exception as problem:
+        if defects is None or isinstance(problem, ArchlineError):
+            raise
+        defects.append(f"{about}: {describe_defect(problem)}")
 
 
 def error(

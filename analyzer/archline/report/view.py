@@ -157,6 +157,8 @@ class CheckView:
     path: str = ""
     """The file, as places name it."""
     suppressions: tuple[Suppression, ...] = ()
+    defects: tuple[str, ...] = ()
+    """What could not be decided for a defect in archline."""
 
     @property
     def groups(self) -> tuple[CheckedAlgorithm, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -58,6 +59,8 @@ SYMBOL_VALUES = (3, 17, 101)
 """What symbols are while an answer is checked, in turn."""
 _SPREAD = 2.3
 _EVALUATIONS = 20_000
+_BITS = (64, 16, 12, 8)
+"""Logarithms of the largest size that a recurrence is followed to, in units of its base."""
 _PLACES = 5
 _RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
@@ -66,8 +69,7 @@ Symbols = Mapping[str, int]
 def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
     """Raise OutOfReachError unless the recurrence, followed at several scales, agrees with what was found."""
     symbols = symbols_of(problem)
-    sizes = _sizes(problem, found)
-    values = evaluate_log2(problem, sizes, symbols)
+    sizes, values = _follow(problem, found, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
@@ -80,6 +82,19 @@ def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
         _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
     if found.closed is not None:
         _check_exact(problem, found.closed, symbols)
+
+
+def _follow(
+    problem: RealRecurrence, found: SolvedFunction, symbols: Symbols
+) -> tuple[list[int | Fraction], list[float]]:
+    """Sizes with log2 of the function there, smaller ones where too many lie on the way: shifted sizes never meet."""
+    *larger, least = _BITS if found.shrinking == SPLITS else _BITS[:1]
+    for bits in larger:
+        sizes = _sizes(problem, found, bits)
+        with suppress(OutOfReachError):
+            return sizes, evaluate_log2(problem, sizes, symbols)
+    sizes = _sizes(problem, found, least)
+    return sizes, evaluate_log2(problem, sizes, symbols)
 
 
 def _check_level(ratios: list[float], found: SolvedFunction, points: list[tuple[float, float]]) -> None:
@@ -96,17 +111,17 @@ def _check_level(ratios: list[float], found: SolvedFunction, points: list[tuple[
     if found.shrinking == SPLITS and found.factor is None:
         allowed *= 2
     if abs(ratios[-1] - ratios[-2]) > math.log2(allowed):
-        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
+        raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
 
 
 def _check_rising(points: list[tuple[float, float]]) -> None:
     """Beyond polynomials, the function's logarithm rises ever faster with that of the size."""
     (a, x), (b, y), (c, z) = points[-3:]
     if not (z - y) / (c - b) > (y - x) / (b - a) > 0:
-        raise OutOfReachError("the growth found does not agree with the recurrence at the sizes checked")
+        raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
 
 
-def _sizes(problem: RealRecurrence, found: SolvedFunction) -> list[int | Fraction]:
+def _sizes(problem: RealRecurrence, found: SolvedFunction, bits: int) -> list[int | Fraction]:
     """Sizes at three scales, as far apart as the number of sizes between them and the base allows.
 
     They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
@@ -120,7 +135,6 @@ def _sizes(problem: RealRecurrence, found: SolvedFunction) -> list[int | Fractio
         start = math.ceil(least) if least > 1 else 2
         depths = [round(bits / math.log2(factor)) for bits in (4, 8, 11)]
         return [start ** round(factor**depth) for depth in depths]
-    bits = 64
     if found.factor is None:
         shares = _log_shares(problem)
         # So many sizes lie on the way as there are products of shares above 1.

@@ -69,13 +69,18 @@ def exponent_of(parts: Parts) -> Constant:
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
-    near = newton_exponent([(math.log(float(weight)), -math.log(float(share))) for weight, share in parts])
+    near = newton_exponent([(_log(weight), -_log(share)) for weight, share in parts])
     for bottom in range(1, _DENOMINATORS + 1):
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and excess(parts, Constant(fmpq(top, bottom))) == 0:
             return Constant(fmpq(top, bottom))
     common = _by_common_share(parts)
     return _enclosed(parts, near) if common is None else common
+
+
+def _log(value: fmpq) -> float:
+    """The logarithm of a positive number, however large or small it is."""
+    return math.log(int(value.p)) - math.log(int(value.q))
 
 
 def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:

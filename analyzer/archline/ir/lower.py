@@ -11,6 +11,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir.conditions import equivalent_constraints, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
+from archline.ir.factored import UnboundedError, factored_maximum
 from archline.ir.layout import array_lines
 from archline.ir.places import (
     LoweringContext,
@@ -78,7 +79,7 @@ class Policy:
 class Lowering:
     """Follows an algorithm; what is not simply followed in place is up to a policy.
 
-    `names` counts how many loops have had each name, `made` are the local arrays that were met.
+    `names` counts how many loops have had each name, `made` are the local arrays that were met, as large as they get.
     """
 
     module: Module
@@ -227,6 +228,10 @@ class Lowering:
         lo, hi, trips, value, inside, certain = self._range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
         body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
+        try:
+            self.made[:] = [_widest_in_loop(each, name, lo, hi, scope.facts) for each in self.made]
+        except UnboundedError:
+            raise UntracedError(f"how large local arrays get as `{loop.variable}` varies", loop.span) from None
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
@@ -439,3 +444,12 @@ def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> 
     if len(extents) > 1:
         names = names.union(*(each.names for each in extents))
     return names
+
+
+def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
+    """The array with the largest extents that it has in a loop. Raises UnboundedError."""
+    if not any(variable in each.names for each in array.extents):
+        return array
+    # Of a loop that is never entered, an extent may be below 0.
+    extents = (facts.positive_part(factored_maximum(each, variable, lo, hi, facts)) for each in array.extents)
+    return replace(array, extents=tuple(extents))

@@ -228,7 +228,8 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
     scaled = modulus * denominator
     m = int(scaled.p)
-    if scaled.q != 1:
+    if scaled.q != 1 or not m:
+        # A divisor is 0 in loops alone that are never entered.
         return Poly.of_atom(Floor(value, Poly.constant(modulus)))
     value = value.scaled(denominator)
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}

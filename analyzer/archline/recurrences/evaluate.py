@@ -167,7 +167,10 @@ class ValueTable:
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
         """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
-        asked = name, tuple(sizes[each] for each in self._functions[name].parameters)
+        parameters = self._functions[name].parameters
+        if not sizes.keys() >= {*parameters}:
+            raise EvaluationError("a size has no value")
+        asked = name, tuple(sizes[each] for each in parameters)
         pending: list[tuple[Place, OpenPlace | None]] = [(asked, None)]
         open_: set[Place] = set()
         known, steps = self._known, 0

@@ -288,7 +288,8 @@ class EliminationSearch:
             slack = 2 if self.holds(inner.argument - 2) else 1
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
         if isinstance(inner, Symbol):
-            return (), tuple(a.exponential(atom.base, bound) for bound in self._bounds(inner).upper)
+            short = (end for end in self._bounds(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
+            return (), tuple(a.exponential(atom.base, end) for end in short)
         return (), ()
 
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:

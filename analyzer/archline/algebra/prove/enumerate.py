@@ -227,7 +227,7 @@ def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     found: dict[str, range] = {}
     for name in sorted(value.names):
         known = facts.bounds.get(name, Bounds())
-        if known.least is None or known.most is None:
+        if known.least is None or known.most is None or known.most - known.least > MAX_POINTS:
             return None
         found[name] = range(known.least, known.most + 1)
         if prod(map(len, found.values())) > MAX_POINTS:

@@ -154,7 +154,7 @@ class _RecurrenceBuilder:
         if len(self.sizes) > 1 or not isinstance(last, BranchPart):
             return None
         branches = [parts for _, parts in last.branches if any(map(_calls_itself, parts))]
-        if len(branches) > 1:
+        if len(branches) != 1:
             return None
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])

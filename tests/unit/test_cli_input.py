@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -326,11 +328,33 @@ def test_a_full_disk_is_told() -> None:
 
 def _archline(command: str) -> str:
     import shlex
-    import sys
 
     from cli_support import ROOT
 
     return f"PYTHONPATH={shlex.quote(str(ROOT / 'analyzer'))} {shlex.quote(sys.executable)} -m archline {command}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes streams by a shell")
+@pytest.mark.parametrize(
+    ("streams", "command", "code"),
+    [
+        (">&-", "cost dense.gemv", 0),
+        (">&-", "check dense.gemv", 0),
+        (">&- 2>&-", "cost dense.gemv", 0),
+        ("2>&-", "cost nowhere.algo", 2),
+        ("2>/dev/full", "cost nowhere.algo", 2),
+        ("<&-", "check -", 2),
+        (">&- 2>&- <&-", "order n n^2", 0),
+        ("2> >(true)", "bogus", 2),
+    ],
+)
+def test_closed_streams(streams: str, command: str, code: int, tmp_path: Path) -> None:
+    line = f"{_archline(command)} {streams}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code
+    assert "AL999" not in done.stdout + done.stderr
+    # A diagnostic takes the way of no other stream.
+    assert streams == "<&-" or "AL0" not in done.stdout
 
 
 def test_a_defect_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

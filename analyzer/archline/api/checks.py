@@ -77,15 +77,15 @@ def _decided(task: Task) -> CheckView:
     module, name = _module(task)
     names = list(module) if name is None else [name]
     subjects = [module[each].assuming(task.where, fitting=True) for each in names]
-    found, defects = list[CheckedAlgorithm](), list[str]()
-    for each in subjects:
-        with noting_defects(defects, f"`{each.name}`"):
-            found.append(_group(each, task))
+    checked, defects = list[CheckedAlgorithm](), list[str]()
+    for subject in subjects:
+        with noting_defects(defects, f"`{subject.name}`"):
+            checked.append(_group(subject, task))
     program = module.module.program
     ignored = suppressions(program, set(names), whole=name is None)
     decided = _claims(module, task, defects) if name is None else ()
     path = relative(program.source.path)
-    return CheckView(task.target, tuple(found), decided, path, tuple(ignored), tuple(defects))
+    return CheckView(task.target, tuple(checked), decided, path, tuple(ignored), tuple(defects))
 
 
 def _module(task: Task) -> tuple[Module, str | None]:

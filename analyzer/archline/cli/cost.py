@@ -75,10 +75,10 @@ def execute(options: argparse.Namespace) -> str:
         raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
-    return shared.make_apart(partial(_page, options), _subjects(options))
+    return shared.make_apart(partial(_make_page, options), _subjects(options))
 
 
-def _page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
+def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
     reports = [each.cost(problem=options.problem) for each in subjects]
     for each in reports:
         if options.procs is not None and each.on_grid:

@@ -63,14 +63,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = with_room(_run, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _tell("interrupted")
+        _print_error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone.
         _abandon_output()
         return FINE
     except OSError as problem:
-        _tell(f"archline: {problem.strerror or problem}")
+        _print_error(f"archline: {problem.strerror or problem}")
         _abandon_output()
         return BAD_INPUT
     except SystemExit as done:
@@ -171,14 +171,14 @@ def _failed(problem: Exception, arguments: list[str]) -> int:
 
     if isinstance(problem, ArchlineError):
         for diagnostic in problem.diagnostics:
-            _tell(diagnostic.render())
-        return DEFECT if any(each.code == "AL999" for each in problem.diagnostics) else BAD_INPUT
+            _print_error(diagnostic.render())
+        return DEFECT if "AL999" in [diagnostic.code for diagnostic in problem.diagnostics] else BAD_INPUT
     command = " ".join(arguments)[:200]
-    _tell(f"AL999: defect in archline: {describe_defect(problem)} (command: archline {command})")
+    _print_error(f"AL999: defect in archline: {describe_defect(problem)} (command: archline {command})")
     return DEFECT
 
 
-def _tell(text: str) -> None:
-    """Print to standard error, as far as anyone reads that."""
+def _print_error(text: str) -> None:
+    """Print to standard error, which may be full or read by nobody."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)

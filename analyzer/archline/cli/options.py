@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,26 +212,18 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
             parser.error(f"the following arguments are required: {shown}")
 
 
-class UnfinishedError(ArchlineError):
-    """Defects in some of what a command was asked about, and the text about the rest."""
-
-    def __init__(self, text: str, defects: Sequence[str]) -> None:
-        super().__init__([Diagnostic(rules.DEFECT, each) for each in defects])
-        self.text = text
-
-
 def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
-    """The text about all subjects. Raises UnfinishedError where some have a defect, with that about the others."""
-    fine: list[Algorithm] = []
-    defects: list[str] = []
+    """The text about all subjects. Where some have a defect, raises ArchlineError when the rest is printed."""
+    defects, fine = list[str](), list["Algorithm"]()
     with noting_defects(defects, "all"):
         return make(subjects)
     defects.clear()
-    for each in subjects:
-        with noting_defects(defects, f"`{each.name}`"):
-            make([each])
-            fine.append(each)
-    raise UnfinishedError(make(fine) if fine else "", defects)
+    for subject in subjects:
+        with noting_defects(defects, f"`{subject.name}`"):
+            make([subject])
+            fine.append(subject)
+    sys.stdout.write(make(fine) if fine else "")
+    raise ArchlineError([Diagnostic(rules.DEFECT, defect) for defect in defects])
 
 
 def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
@@ -261,9 +253,6 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
                 asked = sorted(said.items()), terminal_width()
                 text, code = result_cache.kept(asked, targets, lambda: made(options))
             reached = Clock.late
-        except UnfinishedError as problem:
-            sys.stdout.write(problem.text)
-            raise
         finally:
             allow(0)
         sys.stdout.write(text)

@@ -448,8 +448,8 @@ def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> 
 
 def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
     """The array with the largest extents that it has in a loop. Raises UnboundedError."""
-    if not any(variable in each.names for each in array.extents):
+    if not any(variable in extent.names for extent in array.extents):
         return array
     # Of a loop that is never entered, an extent may be below 0.
-    extents = (facts.positive_part(factored_maximum(each, variable, lo, hi, facts)) for each in array.extents)
+    extents = (facts.positive_part(factored_maximum(extent, variable, lo, hi, facts)) for extent in array.extents)
     return replace(array, extents=tuple(extents))

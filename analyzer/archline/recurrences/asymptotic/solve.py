@@ -69,7 +69,7 @@ Symbols = Mapping[str, int]
 def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
     """Raise OutOfReachError unless the recurrence, followed at several scales, agrees with what was found."""
     symbols = symbols_of(problem)
-    sizes, values = _follow(problem, found, symbols)
+    sizes, values = _follow_sizes(problem, found, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
@@ -84,16 +84,16 @@ def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
         _check_exact(problem, found.closed, symbols)
 
 
-def _follow(
-    problem: RealRecurrence, found: SolvedFunction, symbols: Symbols
+def _follow_sizes(
+    problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
     """Sizes with log2 of the function there, smaller ones where too many lie on the way: shifted sizes never meet."""
-    *larger, least = _BITS if found.shrinking == SPLITS else _BITS[:1]
+    *larger, least = _BITS if answer.shrinking == SPLITS else _BITS[:1]
     for bits in larger:
-        sizes = _sizes(problem, found, bits)
+        sizes = _sizes(problem, answer, bits)
         with suppress(OutOfReachError):
             return sizes, evaluate_log2(problem, sizes, symbols)
-    sizes = _sizes(problem, found, least)
+    sizes = _sizes(problem, answer, least)
     return sizes, evaluate_log2(problem, sizes, symbols)
 
 

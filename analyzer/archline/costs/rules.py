@@ -129,7 +129,7 @@ DEFECT = Rule(
     """
     Something happened that no input should cause: an unexpected exception, a derived cost that contradicts itself, or
     an execution outside its derived bounds. Please report the command and its input. The exit code is 3 (1 for an
-    execution outside its bounds, which is printed in full); other algorithms and claims are reported as ever. With `ARCHLINE_TRACEBACK=1` in the environment, the
-    traceback is printed.
+    execution outside its bounds, which is printed in full); other algorithms and claims are reported as ever. With
+    `ARCHLINE_TRACEBACK=1` in the environment, the traceback is printed.
     """,
 )

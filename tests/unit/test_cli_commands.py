@@ -250,8 +250,9 @@ def test_energy_follows_the_equations() -> None:
     assert found["binds"] == ("memory" if pi_io * io > pi_op * work else "computation")
 
 
-def test_energy_says_what_it_rests_on() -> None:
-    matrix = str(MATRICES / "west0479.mtx")
+def test_energy_says_what_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(MATRICES)
+    matrix = "west0479.mtx"
     result = cli("energy", "sparse.csr", "--machine", "bobcat-e2-1800", "--matrix", matrix)
     assert result.code == 0
     shown = " ".join(result.out.split())

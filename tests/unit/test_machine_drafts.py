@@ -103,7 +103,7 @@ def test_a_draft_gives_a_time_once_it_is_filled_in(tmp_path: Path) -> None:
     # A file that is there stays as it is.
     again = cli("machines", "new", "pc", "--from", "lscpu", str(LISTINGS / "i7-6700.txt"), "-o", str(path))
     assert (again.code, path.read_text()) == (2, text)
-    assert "it is there already" in again.err
+    assert "the file exists" in again.err
 
 
 # A listing in each form that lscpu has had, of the same numbers.

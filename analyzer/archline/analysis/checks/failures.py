@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -13,6 +14,7 @@ from archline.analysis.checks.runs import Failure, Outcome, Runs, run_at
 from archline.analysis.checks.sizes import SCALES, points, small
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
+from archline.expr.values import holds
 from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.recursive import inherited_facts
@@ -76,8 +78,13 @@ AT_ALL_SIZES = {
 
 def reported(failure: Failure) -> Diagnostic:
     """A failure at all sizes as `check` and `cost` report it."""
-    rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
-    return replace(failure.diagnostic, rule=rule)
+    if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
+        rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
+        return replace(failure.diagnostic, rule=rule)
+    callee, sizes = failure.zero
+    message = f"the recursion comes to `{callee.name}` at {point_text(sizes)}, where it has no run: {failure.message}"
+    hint = "end the recursion before, or let the algorithm do nothing at size 0"
+    return Diagnostic(rules.SIZE_TOO_SMALL, message, failure.node.span, hint=hint)
 
 
 def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
@@ -97,7 +104,7 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """What stops all runs of large sizes at one place of the program, smallest sizes first.
+    """What stops all runs of large sizes at one place, smallest sizes first; or a run at what has none at size 0.
 
     None where there are `index` parameters, which callers may restrict as they like.
     """
@@ -200,7 +207,10 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
             owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
             found.append(Assumption(owner.name, each.about, each.node, each.about))
     found = _by_a_bound(module, algorithm, found)
-    failures = () if module.signatures[algorithm].indices or not found else _at_large_sizes(module, algorithm, failing)
+    failures: tuple[Failure, ...] = ()
+    if found and not module.signatures[algorithm].indices:
+        at_zero = tuple(each for each in failing if _has_no_run_at_zero(module, each))
+        failures = at_zero or _at_large_sizes(module, algorithm, failing)
     found = _independent(module, algorithm, found)
     unset = [(point, run) for point, run in runs if run.unset]
     return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True, unset)
@@ -289,6 +299,17 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
     if not stopped or (not misfits and any(run.ends and stopped[0].statement in run.reached for run in runs)):
         return ()
     return tuple(each for each in (*failing, *stopped) if each.node is stopped[0].node)
+
+
+def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
+    """Whether a run stops in a recursive call at a size of 0, where all stop, whatever other sizes are."""
+    if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
+        return failure.zero is not None
+    callee, sizes = failure.zero
+    free = [name for name, size in sizes.items() if size > 0]
+    tried = ({**sizes, **dict(zip(free, values, strict=True))} for values in product((1, 2, 3), repeat=len(free)))
+    allowed = (point for point in tried if all(holds(fact, point) is not False for fact in callee.where))
+    return all(run_at(module, callee, point).failure for point in allowed)
 
 
 def _is_misfit(failure: Failure) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ from archline.expr.values import evaluate, evaluate_static, holds
 from archline.ir.places import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
+from archline.language.call_graph import component
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
@@ -31,7 +32,7 @@ EXACT = ("/", "//", "%", "^", "log2", "sqrt")
 
 @record(eq=False)
 class Failure:
-    """What stops a run of an algorithm at sizes."""
+    """What stops a run of an algorithm at sizes; `zero` is the recursive call at a size of 0 in which it does."""
 
     rule: Rule
     node: s.Node
@@ -40,6 +41,7 @@ class Failure:
     sizes: Mapping[str, int]
     about: str
     statement: s.Stmt | None
+    zero: tuple[s.Algorithm, Mapping[str, int]] | None = None
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -146,6 +148,7 @@ class Runs(Follower[Locals]):
         self._now: s.Stmt | None = None
         self._reached: set[s.Stmt] = set()
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
+        self._entered: tuple[tuple[s.Algorithm, Mapping[str, int]], ...] = ()
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
     def at(self, sizes: Mapping[str, int]) -> Outcome:
@@ -250,7 +253,16 @@ class Runs(Follower[Locals]):
         sizes = point_text(self.sizes)
         own = self._active[-1][0] is self.outermost
         place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
-        return Failure(rule, node, f"{message}, {place}" if sizes else message, hint, self.sizes, about, self._now)
+        message = f"{message}, {place}" if sizes else message
+        return Failure(rule, node, message, hint, self.sizes, about, self._now, self._at_zero())
+
+    def _at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
+        """The outermost recursive call at a size of 0, or less, that is active or about to be."""
+        for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
+            names = self.module.signatures[callee].size_names
+            if any(sizes[name] <= 0 for name in names) and caller in component(self.module, callee):
+                return callee, {name: sizes[name] for name in names}
+        return None
 
     # Statements
     def statement(self, statement: s.Stmt, block: Locals) -> None:
@@ -463,10 +475,11 @@ class Runs(Follower[Locals]):
 
     # Calls
     def entered(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
-        return None if None in values.values() else Locals(callee, values)
+        self._entered = () if None in values.values() else ((callee, values),)
+        return Locals(callee, values) if self._entered else None
 
     def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
-        sizes = dict(inner.values)
+        sizes, self._entered = dict(inner.values), ()
         self._check_decrease(call, callee, sizes)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             if is_buffer(parameter):

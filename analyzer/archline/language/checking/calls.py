@@ -8,7 +8,7 @@ from archline.expr.tree import Span, substituted
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
-from archline.language.checking.context import BodyContext
+from archline.language.checking.context import BodyContext, CallSite
 from archline.language.checking.expressions import (
     base_symbol,
     check_extern,
@@ -276,14 +276,20 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
 def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
     """The callee's sizes and indices as expressions of the caller; None where the data decides."""
     bindings: dict[str, s.Expr | None] = {}
+    passed: dict[str, s.Expr] = {}
     for binding in match.signature.sizes:
         value = _bound_value(body, match, binding)
+        if value is not None:
+            passed[binding.name] = value
         if value is None or body.facts.types.get(value) is not Kind.STATIC:
             value = _other_extent(body, match, binding.name)
         bindings[binding.name] = value
     for number, parameter in enumerate(match.signature.parameters):
         if isinstance(parameter.type, s.IndexType):
             bindings[parameter.name] = match.call.arguments[number]
+    integers = frozenset(body.scope.names(lambda each: each.type in (Kind.INT, Kind.STATIC)))
+    path = (*body.path, *body.on_data)
+    body.facts.sites.append(CallSite(body.algorithm, match.callee, match.call, path, passed, integers))
     return bindings
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
-from archline.language.checking.points import Opaque, Path, Requirement, Sampler
+from archline.language.checking.points import Frame, Opaque, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
@@ -39,6 +39,18 @@ class Findings:
                 self.diagnostics.append(each)
 
 
+@record(eq=False)
+class CallSite:
+    """A call, the path to it, the values of the callee's sizes, and the names of all integers in scope."""
+
+    caller: s.Algorithm
+    callee: s.Algorithm
+    call: s.Call
+    path: tuple[Frame, ...]
+    sizes: Mapping[str, s.Expr]
+    integers: frozenset[str]
+
+
 @dataclass(eq=False)
 class CheckedFacts:
     """What the checker finds of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
@@ -50,6 +62,7 @@ class CheckedFacts:
     collectives: dict[s.Communicate, Collective] = field(default_factory=dict)
     agreements: dict[s.Algorithm, Agreement] = field(default_factory=dict)
     depth: dict[s.Expr, int] = field(default_factory=dict)
+    sites: list[CallSite] = field(default_factory=list)
 
 
 @record(eq=False)
@@ -83,6 +96,8 @@ class BodyContext:
     sampler: Sampler
     scope: SymbolTable = field(default_factory=SymbolTable)
     path: Path = field(default_factory=list)
+    on_data: Path = field(default_factory=list)
+    """The conditions on the way on which data decides, which samples do not follow."""
     axes: dict[str, s.Expr] = field(default_factory=dict)
     """The extents of the grid's axes, and of the groups of the splits around."""
     sharing: bool = False
@@ -118,7 +133,7 @@ class BodyContext:
     @contextmanager
     def block(self, condition: s.Expr | None = None, truth: bool = True) -> Iterator[None]:
         """A nested block, entered under a condition."""
-        depth = len(self.path)
+        depth, others = len(self.path), len(self.on_data)
         self.scope.enter()
         if condition is not None:
             self.assume(condition, truth)
@@ -126,7 +141,7 @@ class BodyContext:
             yield
         finally:
             self.scope.leave()
-            del self.path[depth:]
+            del self.path[depth:], self.on_data[others:]
 
     def assume(self, fact: s.Fact, truth: bool = True) -> None:
         """Take a fact as given for the rest of the block."""
@@ -140,6 +155,8 @@ class BodyContext:
         # A condition on data may still tie sizes to one another, in a way that no sample of sizes shows.
         if static:
             self.path.append(Opaque() if data else Requirement(fact, truth))
+        if data:
+            self.on_data.append(Requirement(fact, truth))
 
     @contextmanager
     def shared_arrays(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from archline.expr.tree import Span
 from archline.language import name_rules as rules
@@ -18,10 +19,12 @@ from archline.language.checking.points import BoundedVariable, Free, LetDefiniti
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
 from archline.language.checking.statements import check_body
+from archline.language.checking.zero_sizes import derive_zero_facts
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
 from archline.language.substitution import processors_of
 from archline.language.syntax_rules import NO_ALGORITHM
+from archline.records import replace
 
 Resolve = Callable[[s.Use], Module]
 _HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
@@ -31,8 +34,24 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     """Check a program and what it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
 
     `syntax` holds what the parser found wrong. Raises ArchlineError with everything found, in the order of
-    the text, MAX_FINDINGS at most.
+    the text, MAX_FINDINGS at most. Sizes that recursion brings down to 0 have that as a fact of their `where`.
     """
+    resolve = cache(resolve)
+    module, facts = _check_as_written(program, resolve, syntax)
+    while reached := derive_zero_facts(facts.sites, module.signatures):
+        items = (
+            replace(item, where=(*item.where, *reached[item]))
+            if isinstance(item, s.Algorithm) and item in reached
+            else item
+            for item in module.program.items
+        )
+        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax)
+    return module
+
+
+def _check_as_written(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...]
+) -> tuple[Module, CheckedFacts]:
     findings = Findings(syntax)
     used = _used(program, resolve, findings)
     complete = used is not None
@@ -61,7 +80,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
-    return Module(
+    module = Module(
         program,
         algorithms,
         visible,
@@ -74,6 +93,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
         facts.collectives,
         facts.agreements,
     )
+    return module, facts
 
 
 def _position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:

@@ -330,12 +330,11 @@ def _loop(body: BodyContext, loop: s.Loop) -> None:
 
 
 def _if(body: BodyContext, statement: s.If) -> None:
-    depth = len(body.path)
-    for branch in statement.branches:
-        if branch.condition is not None:
-            condition(body, branch.condition)
-        with body.block(branch.condition):
-            check_block(body, branch.body)
-        if branch.condition is not None:
-            body.assume(branch.condition, truth=False)
-    del body.path[depth:]
+    with body.block():
+        for branch in statement.branches:
+            if branch.condition is not None:
+                condition(body, branch.condition)
+            with body.block(branch.condition):
+                check_block(body, branch.body)
+            if branch.condition is not None:
+                body.assume(branch.condition, truth=False)

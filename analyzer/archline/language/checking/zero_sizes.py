@@ -1,0 +1,135 @@
+"""Sizes that calls bring down to 0: those of recursive algorithms have the fact `n >= 0` then, as if a `where` said it.
+
+The arguments of a call are evaluated at small sizes, and near the numbers of the program, that the conditions on the
+way to the call allow. Integers of the data have all values that these allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from archline.expr import build as b
+from archline.expr.intervals import EvaluationError
+from archline.expr.tree import stated_least
+from archline.expr.values import evaluate_static, holds
+from archline.language import syntax as s
+from archline.language.call_graph import components
+from archline.language.checking.context import CallSite
+from archline.language.checking.points import BoundedVariable, Frame, Free, LetDefinition, Opaque, Requirement
+from archline.language.model import Signature
+from archline.records import replace
+
+VALUES, NEIGHBOURS, ENDS = 7, 3, 4
+"""The values to try: from the least size on, from each number of the program on, at each end of a loop."""
+MAX_VISITS = 20_000
+Point = dict[str, int]
+
+
+def derive_zero_facts(
+    sites: Iterable[CallSite], signatures: Mapping[s.Algorithm, Signature]
+) -> dict[s.Algorithm, tuple[s.Fact, ...]]:
+    """The facts `n >= 0` of sizes for which recursive calls pass 0, if no `where` states their least value."""
+    callees: dict[s.Algorithm, dict[s.Algorithm, None]] = {}
+    for site in sites:
+        callees.setdefault(site.caller, {})[site.callee] = None
+    facts: dict[s.Algorithm, dict[str, s.Fact]] = {}
+    for site in sites:
+        circle = components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
+        # A call that every run makes ends nowhere.
+        always = tuple(part for part in site.caller.body if isinstance(part, s.Simple) and site.caller is site.callee)
+        if site.caller not in circle or site.callee.grid or site.call in s.nodes(always):
+            continue
+        decided = {*stated_least(site.callee.where), *facts.get(site.callee, ())}
+        for name, value in site.sizes.items():
+            least = signatures[site.callee].at_least[name]
+            if least > 0 and name not in decided and may_pass(site, value, lambda size: size == 0):
+                fact = replace(*b.least((name,), 0), span=site.call.span)
+                facts.setdefault(site.callee, {})[name] = fact
+    return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
+
+
+def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool]) -> bool:
+    """Whether a call may pass a value that is accepted, by the conditions on its way and the callee's `where`."""
+    path = _select_frames(site, s.names(value))
+    parts = (value, *(part for frame in path for part in _list_parts(frame)))
+    data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
+    frames: list[Frame] = [*(Free(name, None) for name in data), *path]
+    numbers = {literal.value for literal in s.find(parts, s.Integer)}
+    left = MAX_VISITS
+
+    def search(place: int, point: Point) -> Iterator[Point]:
+        nonlocal left
+        left -= 1
+        if place == len(frames):
+            yield point
+        elif left > 0:
+            for extended in _extend(point, frames[place], numbers):
+                yield from search(place + 1, extended)
+
+    return any(_accepts_call(site, value, accepts, point) for point in search(0, {}))
+
+
+def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
+    """A point with the values that a frame allows for its name; none if the frame does not fit."""
+    values: Iterable[int] = ()
+    with suppress(EvaluationError):
+        match frame:
+            case Requirement(fact=fact, truth=truth):
+                if holds(fact, point) in (truth, None):
+                    yield point
+            case Free(least=least):
+                low = -NEIGHBOURS if least is None else least
+                near = (number + more for number in numbers for more in range(NEIGHBOURS))
+                values = dict.fromkeys((*range(low, low + VALUES), *(number for number in near if number >= low)))
+            case BoundedVariable():
+                lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
+                step = 1 if frame.step is None else evaluate_static(frame.step, point)
+                whole = range(lo, hi - 1, -step) if frame.down else range(lo, hi, step)
+                values = dict.fromkeys((*whole[:ENDS], *whole[-ENDS:]))
+            case LetDefinition():
+                values = (evaluate_static(frame.value, point),)
+            case Opaque():
+                yield point
+    for value in values:
+        yield {**point, getattr(frame, "name", ""): value}
+
+
+def _accepts_call(site: CallSite, value: s.Expr, accepts: Callable[[int], bool], point: Point) -> bool:
+    """Whether the value at a point is accepted, as elements of arrays may be, and the callee's `where` holds."""
+    sizes: Point = {}
+    for name, passed in site.sizes.items():
+        with suppress(EvaluationError):
+            sizes[name] = evaluate_static(passed, point)
+        if passed is value and not (accepts(sizes[name]) if name in sizes else any(s.find(value, s.Element))):
+            return False
+    return all(holds(fact, sizes) is not False for fact in site.callee.where)
+
+
+def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
+    """The frames on which names depend, in order, without conditions on data that is changed later in the text."""
+    changes = [(name, change.span.line) for change in s.find(site.caller.body, s.Assign) for name in change.sets]
+    frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
+    for frame in site.path:
+        parts = s.names(_list_parts(frame))
+        if not isinstance(frame, Requirement):
+            frames.append((frame, frozenset((getattr(frame, "name", ""),)), parts))
+        elif not any(name in parts and frame.fact.span.line < line for name, line in changes):
+            frames.append((frame, parts, parts))
+    before: frozenset[str] = frozenset()
+    while names != before:
+        before = names
+        names = names.union(*(parts for _, about, parts in frames if about & names))
+    return [frame for frame, about, _ in frames if about & names]
+
+
+def _list_parts(frame: Frame) -> tuple[s.Fact, ...]:
+    match frame:
+        case Requirement():
+            return (frame.fact,)
+        case BoundedVariable():
+            return frame.lo, frame.hi, *((frame.step,) if frame.step is not None else ())
+        case LetDefinition():
+            return (frame.value,)
+        case Free() | Opaque():
+            return ()

@@ -131,7 +131,8 @@ class Module:
     the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
     every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
     the data decides; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
-    collective operations, `agreements` what must be the same on the processors of a grid.
+    collective operations, `agreements` what must be the same on the processors of a grid, `shortfalls` for each call
+    the sizes for which data may pass less than their least value.
     """
 
     program: Program = field(repr=False)
@@ -145,6 +146,7 @@ class Module:
     bindings: Mapping[Call, Mapping[str, Expr | None]] = field(repr=False)
     collectives: Mapping[Communicate, Collective] = field(repr=False)
     agreements: Mapping[Algorithm, Agreement] = field(repr=False)
+    shortfalls: Mapping[Call, tuple[str, ...]] = field(repr=False)
 
     def is_view(self, expr: Expr) -> bool:
         """Whether an expression is an array or a view of one."""

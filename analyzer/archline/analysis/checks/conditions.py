@@ -276,6 +276,9 @@ class _Conditions(Follower[_Place]):
                 self._leave("least", (least,), node, block, rule, explanation)
             elif rule in GENERAL:
                 self.left.append(Assumption(block.algorithm.name, DATA, node, DATA))
+            elif rule is rules.SIZE_TOO_SMALL:
+                text = explanation()[0]
+                self.left.append(Assumption(block.algorithm.name, text, node, text))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: _Place) -> None:
         about = f"`{format_fact(fact)}` holds in the call of `{callee.algorithm.name}`"

@@ -158,7 +158,7 @@ class Follower(StatementVisitor[B, None]):
 
     def _least(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
         explanation = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
-        self.needs(rule, node, (value - least,), block, explanation)
+        self.needs(rule, node, (None if value is None else value - least,), block, explanation)
 
     def while_loop(self, loop: s.While, block: B) -> None:
         self.evaluate(loop.condition, block)
@@ -331,6 +331,9 @@ class Follower(StatementVisitor[B, None]):
         values = {**sizes, **{name: place for name, (place, _) in group.items()}}
         if callee.grid:
             values["P"] = product(extent for _, extent in group.values())
+        for name in self.module.shortfalls.get(call, ()):
+            least = self.module.signatures[callee].at_least[name]
+            self._least(rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", None, least, block)
         inner = self.entered(callee, values, block)
         if inner is None:
             self.forget(call, block)

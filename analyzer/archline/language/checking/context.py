@@ -62,6 +62,7 @@ class CheckedFacts:
     collectives: dict[s.Communicate, Collective] = field(default_factory=dict)
     agreements: dict[s.Algorithm, Agreement] = field(default_factory=dict)
     depth: dict[s.Expr, int] = field(default_factory=dict)
+    shortfalls: dict[s.Call, tuple[str, ...]] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
 
 

@@ -19,7 +19,7 @@ from archline.language.checking.points import BoundedVariable, Free, LetDefiniti
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
 from archline.language.checking.statements import check_body
-from archline.language.checking.zero_sizes import derive_zero_facts
+from archline.language.checking.zero_sizes import derive_zero_facts, list_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
 from archline.language.substitution import processors_of
@@ -80,6 +80,7 @@ def _check_as_written(
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
         raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
+    facts.shortfalls.update(list_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
         algorithms,
@@ -92,6 +93,7 @@ def _check_as_written(
         facts.bindings,
         facts.collectives,
         facts.agreements,
+        facts.shortfalls,
     )
     return module, facts
 
@@ -166,6 +168,7 @@ def _inherited(modules: Iterable[Module]) -> CheckedFacts:
         facts.bindings.update(module.bindings)
         facts.collectives.update(module.collectives)
         facts.agreements.update(module.agreements)
+        facts.shortfalls.update(module.shortfalls)
     return facts
 
 

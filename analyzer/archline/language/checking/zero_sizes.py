@@ -43,14 +43,27 @@ def derive_zero_facts(
         decided = {*stated_least(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
             least = signatures[site.callee].at_least[name]
-            if least > 0 and name not in decided and may_pass(site, value, lambda size: size == 0):
+            if least > 0 and name not in decided and may_pass(site, value, lambda size: size == 0, site.callee.where):
                 fact = replace(*b.least((name,), 0), span=site.call.span)
                 facts.setdefault(site.callee, {})[name] = fact
     return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
 
 
-def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool]) -> bool:
-    """Whether a call may pass a value that is accepted, by the conditions on its way and the callee's `where`."""
+def list_shortfalls(
+    sites: Iterable[CallSite],
+    signatures: Mapping[s.Algorithm, Signature],
+    bindings: Mapping[s.Call, Mapping[str, s.Expr | None]],
+) -> Iterator[tuple[s.Call, tuple[str, ...]]]:
+    """Calls with the sizes for which data may pass less than their least value."""
+    for site in sites:
+        least = signatures[site.callee].at_least
+        data = [name for name in site.sizes if bindings[site.call][name] is None and least[name] > 0]
+        names = (name for name in data if may_pass(site, site.sizes[name], least[name].__gt__))
+        yield site.call, tuple(names)
+
+
+def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool], where: tuple[s.Fact, ...] = ()) -> bool:
+    """Whether a call may pass a value that is accepted, by the conditions on its way and facts of the callee."""
     path = _select_frames(site, s.names(value))
     parts = (value, *(part for frame in path for part in _list_parts(frame)))
     data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
@@ -67,7 +80,7 @@ def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool]) -> b
             for extended in _extend(point, frames[place], numbers):
                 yield from search(place + 1, extended)
 
-    return any(_accepts_call(site, value, accepts, point) for point in search(0, {}))
+    return any(_accepts_call(site, value, accepts, where, point) for point in search(0, {}))
 
 
 def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
@@ -95,15 +108,17 @@ def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Poin
         yield {**point, getattr(frame, "name", ""): value}
 
 
-def _accepts_call(site: CallSite, value: s.Expr, accepts: Callable[[int], bool], point: Point) -> bool:
-    """Whether the value at a point is accepted, as elements of arrays may be, and the callee's `where` holds."""
+def _accepts_call(
+    site: CallSite, value: s.Expr, accepts: Callable[[int], bool], where: tuple[s.Fact, ...], point: Point
+) -> bool:
+    """Whether the value at a point is accepted, as elements of arrays may be, and facts of the callee hold."""
     sizes: Point = {}
     for name, passed in site.sizes.items():
         with suppress(EvaluationError):
             sizes[name] = evaluate_static(passed, point)
         if passed is value and not (accepts(sizes[name]) if name in sizes else any(s.find(value, s.Element))):
             return False
-    return all(holds(fact, sizes) is not False for fact in site.callee.where)
+    return all(holds(fact, sizes) is not False for fact in where)
 
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:

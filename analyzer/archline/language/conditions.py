@@ -54,7 +54,17 @@ NEVER_SET = Rule(
 SIZE_TOO_SMALL = Rule(
     "AL504",
     "size too small",
-    "A size is at least 1, or what a `where` of its algorithm says: `where n >= 0` allows empty arrays.",
+    """
+    A size is at least 1, or what a `where` of its algorithm says: `where n >= 0` allows empty arrays. A size for which
+    recursive calls may pass 0 is at least 0, unless a `where` says otherwise. An algorithm is refused if a recursive
+    call passes less, or 0 where no run at 0 ends.
+
+    ```
+    x[0] += 1.0
+    if n >= 2:
+        f(x[2..n])           # n = 2 passes 0, and x[0] is outside; write: if n > 2
+    ```
+    """,
 )
 SHAPE = Rule(
     "AL505",

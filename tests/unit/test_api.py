@@ -408,9 +408,10 @@ def test_messages_of_bounded_length_are_counted_and_compared() -> None:
 
 
 def test_bounds_that_exclude_each_other_are_no_values() -> None:
-    """One side of a pivot among two is empty, and no slice of an array may be."""
+    """One side of a pivot among two is empty, and the `where` says that no part is."""
     text = """
 algorithm quicksort(x: inout real[n]):
+    where n >= 1
     if n > 1:
         local p: int = 0
         for i in 1..n:

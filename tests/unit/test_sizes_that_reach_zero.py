@@ -73,6 +73,7 @@ REACHED = {
     "a slice": ("algorithm f(x: inout real[n]):\n    if n > 0:\n        x[0] += 1.0\n        f(x[1..n])\n", ["n"]),
     "a name": (body("if n > 1:\n        let h = n - 2\n        f(h, x)"), ["n"]),
     "a loop": (body("for i in 0..n:\n        f(i, x)"), ["n"]),
+    "a loop in steps": (body("if n > 1:\n        for i in 0..n step n - 1:\n            f(i//2, x)"), ["n"]),
     "an index": (
         "algorithm f(x: inout real[n], i: index):\n    where i >= 0\n"
         "    if n > i:\n        x[0] += 1.0\n        f(x[0..n-i-1], i)\n",

@@ -6,7 +6,7 @@ way to the call allow. Integers of the data have all values that these allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from archline.expr import build as b
@@ -20,7 +20,7 @@ from archline.language.checking.points import BoundedVariable, Frame, Free, LetD
 from archline.language.model import Signature
 from archline.records import replace
 
-VALUES, NEIGHBOURS, ENDS = 7, 3, 4
+VALUES, NEIGHBOURS, ENDS = 5, 2, 3
 """The values to try: from the least size on, from each number of the program on, at each end of a loop."""
 MAX_VISITS = 20_000
 Point = dict[str, int]
@@ -43,7 +43,8 @@ def derive_zero_facts(
         decided = {*stated_least(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
             least = signatures[site.callee].at_least[name]
-            if least > 0 and name not in decided and may_pass(site, value, lambda size: size == 0, site.callee.where):
+            zero = b.binary("==", value, b.number(0))
+            if least > 0 and name not in decided and may_pass(site, zero, site.callee.where):
                 fact = replace(*b.least((name,), 0), span=site.call.span)
                 facts.setdefault(site.callee, {})[name] = fact
     return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
@@ -57,17 +58,26 @@ def list_shortfalls(
     """Calls with the sizes for which data may pass less than their least value."""
     for site in sites:
         least = signatures[site.callee].at_least
-        data = [name for name in site.sizes if bindings[site.call][name] is None and least[name] > 0]
-        names = (name for name in data if may_pass(site, site.sizes[name], least[name].__gt__))
-        yield site.call, tuple(names)
+        less = {name: b.binary("<", value, b.number(least[name])) for name, value in site.sizes.items()}
+        data = (name for name in less if bindings[site.call][name] is None and least[name] > 0)
+        yield site.call, tuple(name for name in data if may_pass(site, less[name]))
 
 
-def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool], where: tuple[s.Fact, ...] = ()) -> bool:
-    """Whether a call may pass a value that is accepted, by the conditions on its way and facts of the callee."""
-    path = _select_frames(site, s.names(value))
-    parts = (value, *(part for frame in path for part in _list_parts(frame)))
+def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
+    """Whether a call may pass sizes for which a condition holds, by those on its way and facts of the callee."""
+    own = s.names(asked)
+    path = [*_select_frames(site, own), Requirement(asked)]
+    parts = tuple(part for frame in path for part in _list_parts(frame))
     data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
-    frames: list[Frame] = [*(Free(name, None) for name in data), *path]
+    waiting: list[Frame] = [*(Free(name, None) for name in data), *path]
+    waiting.sort(key=lambda frame: not isinstance(frame, Free) or frame.name not in own)
+    frames: list[Frame] = []
+    while waiting:
+        # What needs no further names comes first.
+        bound = {getattr(frame, "name", "") for frame in frames}
+        ready = (each for each in waiting if not isinstance(each, Free) and s.names(_list_parts(each)) <= bound)
+        frames.append(next(ready, waiting[0]))
+        waiting.remove(frames[-1])
     numbers = {literal.value for literal in s.find(parts, s.Integer)}
     left = MAX_VISITS
 
@@ -80,7 +90,7 @@ def may_pass(site: CallSite, value: s.Expr, accepts: Callable[[int], bool], wher
             for extended in _extend(point, frames[place], numbers):
                 yield from search(place + 1, extended)
 
-    return any(_accepts_call(site, value, accepts, where, point) for point in search(0, {}))
+    return any(_takes_call(site, where, point) for point in search(0, {}))
 
 
 def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
@@ -98,7 +108,7 @@ def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Poin
             case BoundedVariable():
                 lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
                 step = 1 if frame.step is None else evaluate_static(frame.step, point)
-                whole = range(lo, hi - 1, -step) if frame.down else range(lo, hi, step)
+                whole = range(0) if step < 1 else range(lo, hi - 1, -step) if frame.down else range(lo, hi, step)
                 values = dict.fromkeys((*whole[:ENDS], *whole[-ENDS:]))
             case LetDefinition():
                 values = (evaluate_static(frame.value, point),)
@@ -108,16 +118,12 @@ def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Poin
         yield {**point, getattr(frame, "name", ""): value}
 
 
-def _accepts_call(
-    site: CallSite, value: s.Expr, accepts: Callable[[int], bool], where: tuple[s.Fact, ...], point: Point
-) -> bool:
-    """Whether the value at a point is accepted, as elements of arrays may be, and facts of the callee hold."""
+def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool:
+    """Whether facts of the callee may hold in a call at a point."""
     sizes: Point = {}
-    for name, passed in site.sizes.items():
+    for name, value in site.sizes.items():
         with suppress(EvaluationError):
-            sizes[name] = evaluate_static(passed, point)
-        if passed is value and not (accepts(sizes[name]) if name in sizes else any(s.find(value, s.Element))):
-            return False
+            sizes[name] = evaluate_static(value, point)
     return all(holds(fact, sizes) is not False for fact in where)
 
 
@@ -127,10 +133,9 @@ def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
     frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
     for frame in site.path:
         parts = s.names(_list_parts(frame))
-        if not isinstance(frame, Requirement):
-            frames.append((frame, frozenset((getattr(frame, "name", ""),)), parts))
-        elif not any(name in parts and frame.fact.span.line < line for name, line in changes):
-            frames.append((frame, parts, parts))
+        line = frame.fact.span.line if isinstance(frame, Requirement) else 0
+        if not line or not any(name in parts and line < later for name, later in changes):
+            frames.append((frame, parts if line else frozenset((getattr(frame, "name", ""),)), parts))
     before: frozenset[str] = frozenset()
     while names != before:
         before = names
@@ -138,13 +143,5 @@ def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
     return [frame for frame, about, _ in frames if about & names]
 
 
-def _list_parts(frame: Frame) -> tuple[s.Fact, ...]:
-    match frame:
-        case Requirement():
-            return (frame.fact,)
-        case BoundedVariable():
-            return frame.lo, frame.hi, *((frame.step,) if frame.step is not None else ())
-        case LetDefinition():
-            return (frame.value,)
-        case Free() | Opaque():
-            return ()
+def _list_parts(frame: Frame) -> tuple[s.Node, ...]:
+    return tuple(part for part in vars(frame).values() if isinstance(part, s.Node))

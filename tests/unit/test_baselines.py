@@ -100,13 +100,14 @@ def test_a_cost_that_shrank_is_no_finding(tmp_path: Path) -> None:
 
 
 def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = "algorithm total(x: real[n, n], y: out real[n]):\n    for i in 0..n:\n        for j in 0..n:\n"
-    rows += "            y[i] = x[i, j]\n"
+    # A run may take any of the elements, so that no more misses are certain along a column than along a row.
+    rows = "algorithm total(x: real[n, n], y: inout real[n]):\n    for i in 0..n:\n        if y[i] > 0.0:\n"
+    rows += "            y[i] = x[0, i]\n"
     (tmp_path / "costs.baseline").write_text(written(tmp_path, **{"total.algo": rows}), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     quiet = ["check", "total.algo", "--baseline", "costs.baseline", "-q", "--jobs", "1", "--no-cache"]
     assert main([*quiet, "--strict"]) == 0
-    written(tmp_path, **{"total.algo": rows.replace("x[i, j]", "x[j, i]")})
+    written(tmp_path, **{"total.algo": rows.replace("x[0, i]", "x[i, 0]")})
     found, _ = compared_with("costs.baseline", ["total.algo"], changes.Terms(), 1, cached=False)
     assert {(each.code, each.level, each.algorithm) for each in found} == {("AL603", "warning", "total")}
     diff = ["diff", "costs.baseline", "total.algo", "--jobs", "1", "--no-cache"]
@@ -213,7 +214,7 @@ def test_branches_that_touch_different_algorithms_merge(tmp_path: Path) -> None:
     assert changed(tmp_path) == []
 
 
-def test_a_bound_that_rose_has_a_row_with_its_bounds(tmp_path: Path) -> None:
+def test_a_cost_that_grew_under_conditions_has_one_row(tmp_path: Path) -> None:
     """What else changed is said in the same row; values are those of the whole cost."""
     loops = "    for i in 1..n - 1:\n        for j in 0..m:\n", "    for j in 0..m:\n        for i in 1..n - 1:\n"
     body = "algorithm f(u: real[n, m], v: out real[n, m]):\n    where n >= 3\n"
@@ -222,11 +223,8 @@ def test_a_bound_that_rose_has_a_row_with_its_bounds(tmp_path: Path) -> None:
     written(tmp_path, **{"f.algo": body + loops[1] + step})
     with contextlib.chdir(tmp_path):
         found, _ = compared_with("costs.baseline", targets(), changes.Terms(), 1, cached=False)
-    (rose,) = [each.message for each in found if "io bound" in each.message]
-    assert "io bound rose where Z >= " in rose
-    assert ": at most " in rose
-    assert "under 2 more conditions" in rose
-    assert "8064" not in rose
+    (grew,) = [each.message for each in found if each.key == "io"]
+    assert grew.startswith("f: io grew; 992 to 1008 -> 3841 to 4480 at n=64,m=64,L=8,Z=520; under 3 more conditions")
     assert not any(" -> ;" in each.message for each in found)
 
 

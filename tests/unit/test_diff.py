@@ -314,9 +314,10 @@ def test_values_of_regimes_are_those_of_the_whole_cost(tmp_path: Path) -> None:
     at = {"n": 64, "m": 64}
     old, new = written(tmp_path / "old", f=STENCIL), written(tmp_path / "new", f=SWAPPED)
     found = al.diff(old, new, at=[at], jobs=1)
-    assert found.summary == {"differs": 2, "bounds differ": 1, "equal": 1}
+    # Along columns lines are lost before they are used again: at n = m = 64, Z = 520 a run has four times the misses.
+    assert found.summary == {"grew": 1, "differs": 2, "equal": 1}
     rows = [each for each in found.changes if each.metric == "io"]
-    assert {each.verdict for each in rows} == {"bound rose", "bound fell"}
+    assert {each.verdict for each in rows} == {"grew", "bound fell"}
     costs = [al.loads(text)["stencil"].cost()["io"] for text in (STENCIL, SWAPPED)]
     for each in rows:
         point = {name: int(value) for name, value in each.at.items()}
@@ -324,7 +325,8 @@ def test_values_of_regimes_are_those_of_the_whole_cost(tmp_path: Path) -> None:
         assert [each.values[side] for side in ("old", "new")] == [
             " to ".join(dict.fromkeys(map(str, pair))) for pair in ends
         ]
-        assert (ends[0][1] < ends[1][1]) == (each.verdict == "bound rose")
+        assert (ends[0][1] < ends[1][1]) == (each.verdict != "bound fell")
+        assert (ends[0][1] < ends[1][0]) == (each.verdict == "grew")
         assert each.asked == {"at": {**dict.fromkeys(at, "64"), "L": "8", "Z": "32768"}, **SAME}
     page = str(found)
     metrics = [line.split()[0] for line in page.splitlines() if re.match(r"  \w", line)]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from math import floor
 
+from archline.algebra.effort import LazyList
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
@@ -41,9 +42,14 @@ Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it holds, and sizes that show it."""
 UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
-OF_VALUES = r.GREW, r.SHRANK, r.ROSE, r.FELL
+OF_COSTS = r.GREW, r.SHRANK
+OF_VALUES = *OF_COSTS, r.ROSE, r.FELL
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
+GRIDS = ((64, 8), (256, 8), (16, 4))
+"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8 ... lines, up to 2^CACHES of them."""
+CACHES, BLOCK = 11, 8
+"""Sizes that are no extents of arrays, such as those of blocks, are BLOCK."""
 LARGER_CACHES = 32
 """So many sizes of a cache are tried, each of them twice as large as the one before."""
 TRIED = 100
@@ -157,8 +163,8 @@ class _Versions:
             both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
             conditions = {each.when: each.where for each in both}
             last = next(reversed(conditions), "")
-            found = [x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last)]
-            found += [] if conditions else self._explained(plain, *self._whole)
+            found = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
+            found += (x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS)]
         changed = changed or list(self._of_values(plain))
         if not changed:
@@ -186,9 +192,43 @@ class _Versions:
             cost_text(each.report.costs, bounds[0].cost) for each, bounds in ((self.old, olds), (self.new, news))
         )
         shown = replace(plain, old=before, new=after, when=when)
-        for each in self._explained(shown, olds[0], news[0], sizes, last and of_old and of_new):
+        lower = last and of_old and of_new
+        for each in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
             if (rises or each.verdict not in r.RISES) and (falls or each.verdict not in r.FALLS):
                 yield each
+
+    def _moves_of_whole(self) -> list[Move]:
+        """How the whole cost changed, by values at realistic sizes; without conditions on the cache by proofs too."""
+        old, new, sizes = self._whole
+        proved = [] if regimes(old.cost) or regimes(new.cost) else _moves(old, new, sizes)
+        found = {each[0]: each for each in proved if each[0] in OF_COSTS}
+        for point in self._realistic:
+            if values := self._values_at(point):
+                shown = [x for x in OF_COSTS if x not in found and _shows(x, *values, Fraction(1), False)]
+                found |= {verdict: (verdict, r.SHOWN, point) for verdict in shown if self._has_runs(point)}
+            if len(found) == len(OF_COSTS):
+                break
+        return [*found.values()] or proved
+
+    @cached_property
+    def _realistic(self) -> LazyList[Point]:
+        """Sizes of interest, those that `--at` gives in any cache, and others, in caches of few to many lines."""
+        *_, sizes = self._whole
+        if "Z" not in sizes.names:
+            return LazyList(iter(()))
+        bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
+        arrays = s.names(self.new.algorithm.signature.parameters)
+
+        def grid(given: Point, size: int, line: int) -> Iterator[Point]:
+            line = given.get("L", line)
+            for power in range(1, CACHES + 1):
+                usual = {"L": line, "Z": line << power}
+                values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
+                yield {name: bounds[name].nearest(value) for name, value in values.items()}
+
+        grids = [*((each, USUAL_SIZE, USUAL["L"]) for each in self.at), *(({}, *each) for each in GRIDS)]
+        points = chain(*map(self._with_caches, sizes.interest), *starmap(grid, grids))
+        return LazyList(filter(sizes.allowed, points))
 
     def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
         """How values at sizes of interest changed, which may say more than forms that are the same for all sizes."""
@@ -204,10 +244,10 @@ class _Versions:
                 return
 
     def _explained(
-        self, shown: CostChange, old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
+        self, shown: CostChange, moves: Sequence[Move], old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
-        """What changed between two costs, with values that show it; `lower` bounds count too."""
-        for verdict, extent, point in _moves(old, new, sizes, lower):
+        """How two costs moved, with values that show it; `lower` bounds count too."""
+        for verdict, extent, point in moves:
             found, least = replace(shown, verdict=verdict, extent=extent), Fraction(1)
             if self.tolerance and verdict in r.RISES:
                 within = self._within(verdict, old, new, sizes)
@@ -234,13 +274,16 @@ class _Versions:
             tried = [*chain.from_iterable(self._with_caches(each) for each in tried)]
         of_bound = others and found.verdict in (r.ROSE, r.FELL)
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
-        for share in dict.fromkeys((least, Fraction(1))) if of_bound else (least,):
-            for each in filter(sizes.allowed, chain(tried, more)):
+        for share in dict.fromkeys((least, Fraction(1))) if others else (least,):
+            for each in filter(sizes.allowed, chain(tried, self._realistic, more)):
                 values = self._values_at(each)
                 pairs = (values, self._values_at(each, by_forms=True)) if of_bound else (values,)
                 shows = all(pair is not None and _shows(found.verdict, *pair, share, lower) for pair in pairs)
                 if values is not None and shows and self._has_runs(each):
                     found = replace(found, at=_texts(each), values=_both(*values))
+                    whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(found.verdict)
+                    if whole and found.tolerance is None and _shows(whole, *values, least, False):
+                        found = replace(found, verdict=whole, extent=r.SHOWN)
                     break
             if found.values is not None:
                 break

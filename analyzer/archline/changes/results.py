@@ -173,24 +173,29 @@ def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], st
 
 
 def _of_whole(verdicts: Set[str]) -> str:
-    """The verdict of a cost whose bounds, or which itself, moved in several ways."""
+    """The verdict of a cost whose bounds, or which itself, moved in several ways: what it does itself counts more."""
     if IGNORED in verdicts:
         return IGNORED
-    if not (verdicts & {*RISES} and verdicts & {*FALLS}):
-        return min(verdicts, key=VERDICTS.index)
-    return DIFFERS if verdicts & {GREW, SHRANK} else BOUNDS_DIFFER
+    moved = verdicts & {GREW, SHRANK} or verdicts
+    if moved >= {GREW, SHRANK}:
+        return DIFFERS
+    return BOUNDS_DIFFER if moved >= {ROSE, FELL} else min(moved, key=VERDICTS.index)
 
 
 def _of_cost(changes: Sequence[CostChange]) -> CostChange:
     """What changed of a cost in one entry: the first rise and the first fall, and how many more there are."""
-    first, verdict = changes[0], _of_whole({each.verdict for each in changes})
+    verdict = _of_whole({each.verdict for each in changes})
+    first = next((each for each in changes if each.verdict == verdict), changes[0])
     both = [next((each for each in changes if each.verdict in side), first) for side in (RISES, FALLS)]
-    kept = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first]
+    # A bound may have moved the other way than the cost did.
+    against = [each for each in both if each.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
+    kept = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
     left, more = len(changes) - len(kept), ""
     if left > 0:
         more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    if len(kept) == 1:
-        return replace(first, reason="; ".join(filter(None, (first.reason, more))) or None)
+    if kept[0] is first and verdict == first.verdict:
+        asides = (f"{each.verdict}{f' where {each.when}' if each.when else ''}: {each.evidence}" for each in against)
+        return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
     names = ("more", "less") if verdict == DIFFERS else ("higher", "lower")
     heads = (f"{name} where {each.when}:" if each.when else name for name, each in zip(names, kept, strict=True))
     parts = [f"{head} {each.evidence}" for head, each in zip(heads, kept, strict=True) if each.evidence]

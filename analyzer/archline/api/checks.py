@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
 from archline.api import processes
+from archline.costs.sizes import SizeNames, check_known
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, noting_defects
-from archline.language.parser import parse_facts
-from archline.language.source import is_path
+from archline.language.parser import headers, parse_facts
+from archline.language.source import is_path, read_source
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
 from archline.report.findings import CheckFinding, unset_findings
@@ -22,6 +25,7 @@ from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePl
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
+    from archline.api.configuration import Configuration
     from archline.api.modules import Module
 
 Outcome = CheckView | tuple[Diagnostic, ...]
@@ -70,6 +74,23 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
     for module in (_module(each)[0] for each in tasks):
         for name in module:
             module[name].assuming(left)
+
+
+def require_sizes_of_project(project: Configuration, views: Iterable[CheckView]) -> None:
+    """Raise ArchlineError (AL401) for a fact of the project about a size of none of these targets or its programs."""
+    facts = parse_facts(project.facts, "where") if project.facts else ()
+    given, known = {name: (None, each.span) for each in facts for name in s.names(each)}, set[str]()
+    for path in chain((Path(each.path) for each in views), project.programs):
+        if given.keys() <= {*known, *MACHINE_SYMBOLS}:
+            return
+        try:
+            algorithms = headers(read_source(path))
+        except ArchlineError:
+            # It may have a size that is missing.
+            return
+        scalars = (each for one in algorithms for each in one.parameters if not isinstance(each.type, s.ArrayType))
+        known |= s.names(algorithms) | {each.name for each in scalars}
+    check_known(given, [SizeNames(dict.fromkeys(known, 1), needed=tuple(sorted(known)))])
 
 
 def _decided(task: Task) -> CheckView:

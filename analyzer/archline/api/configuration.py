@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,13 @@ class Configuration:
         below = whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole
         names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
         return any(fnmatchcase(name, pattern.rstrip("/")) for pattern in self.exclude for name in names)
+
+    @property
+    def programs(self) -> Iterator[Path]:
+        """The programs of its paths, without `paths` of its folder, less those that are excluded."""
+        for root in map(Path, self.paths or [self.folder]):
+            files = [root] if root.is_file() else sorted(root.rglob("*.algo"))
+            yield from (each for each in files if not self.excludes(each))
 
     @property
     def facts(self) -> str:
@@ -162,6 +170,7 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             elif key == "machine":
                 texts = tuple(relative(str(file.parent / each)) if each.endswith(".toml") else each for each in texts)
             values[key] = texts if key in LISTS else texts[0]
+            problems += chain.from_iterable(_unread(key, each, _place(source, key)) for each in texts)
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
@@ -169,6 +178,33 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
     if problems:
         raise ArchlineError(problems)
     return Configuration(_repository(file.parent) or file.parent, source, **values)
+
+
+def _unread(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
+    """What is wrong with a value, as the commands that take it say, at its place."""
+    try:
+        match key:
+            case "cache":
+                from archline.energy.caches import read_words
+
+                read_words(text)
+            case "sizes" | "tolerance":
+                from archline.costs import sizes
+
+                sizes.read_sizes(text, key) if key == "sizes" else sizes.parse_share(text)
+            case "machine":
+                from archline.energy.machine_files import machine
+
+                machine(text)
+            case "model":
+                from archline.energy.models import model
+
+                model(text)
+    except ArchlineError as problem:
+        for each in problem.diagnostics:
+            hint = (each.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None
+            within = each.span is not None and Path(each.span.source.path).suffix == ".toml"
+            yield each if within else replace(each, span=place, path=None, line=None, hint=hint)
 
 
 def unknown_codes(codes: Sequence[str]) -> list[str]:

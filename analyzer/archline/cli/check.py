@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.checks import Task, outcomes, require_sizes
+    from archline.api.checks import Task, outcomes, require_sizes, require_sizes_of_project
     from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.report.findings import CheckReport
     from archline.report.view import CheckView
@@ -101,10 +101,9 @@ def execute(options: argparse.Namespace) -> int:
             views.append(found)
             if found.defects:
                 raise ArchlineError([Diagnostic(rules.DEFECT, each, path=found.path) for each in found.defects])
-    if options.where is not None and views and not problems:
-        # Facts of the project may be about other programs than these.
+    if views and not problems:
         with reported():
-            require_sizes(tasks, views)
+            require_sizes_of_project(project, views) if options.where is None else require_sizes(tasks, views)
         if problems:
             views.clear()
     report = CheckReport(

@@ -137,6 +137,7 @@ def _including(report: CostReport, metric: str) -> CostReport:
 def _given(options: argparse.Namespace) -> Given | None:
     """The values of `--at` and `--cache` together; None without `--at`."""
     from archline.costs.sizes import read_settings
+    from archline.energy.caches import read_words
 
     if options.at is None:
         if options.cache is not None:
@@ -145,7 +146,7 @@ def _given(options: argparse.Namespace) -> Given | None:
     given: Given = read_settings(options.at, "--at")
     if options.cache is not None:
         words: dict[str, tuple[object, Span | None]] = {
-            name: (value, None) for name, value in shared.read_words(options.cache).items()
+            name: (value, None) for name, value in read_words(options.cache).items()
         }
         twice = next((name for name in words if name in given), None)
         if twice is not None:
@@ -181,11 +182,11 @@ def _point(given: Given, report: CostReport, options: argparse.Namespace) -> Poi
     """The values checked; P has to have one where the time on P processors is asked for."""
     needed = report.names.needed
     if _without_cache(given) and not report.on_grid:
-        from archline.energy.caches import DEFAULT_CACHE
+        from archline.energy.caches import DEFAULT_CACHE, read_words
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
         if options.project_cache is not None:
-            default = shared.read_words(options.project_cache)
+            default = read_words(options.project_cache)
         given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
     return report.point_of_run(given, (*needed, "P") if options.procs == "P" else needed, "--at")
 

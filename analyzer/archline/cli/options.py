@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
 from archline.language import syntax_rules
-from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error, noting_defects
-from archline.language.syntax_rules import UNEXPECTED
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, noting_defects
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
@@ -296,37 +295,11 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
     if options.cache is None:
         return replace(DEFAULT_CACHE, policy=policy), False
+    from archline.energy.caches import read_words
     from archline.execution.results import Cache
 
     words = read_words(options.cache)
     return Cache(words["Z"], words["L"], policy), True
-
-
-def read_words(text: str) -> dict[str, int]:
-    """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
-    from archline.costs.sizes import NO_ROOM, read_settings
-
-    try:
-        given = read_settings(text, "--cache")
-    except ArchlineError as problem:
-        hint = "write --cache Z=32768,L=8: the words of fast memory and of a line"
-        problems = [replace(each, hint=hint) if each.rule is UNEXPECTED else each for each in problem.diagnostics]
-        raise ArchlineError(problems) from None
-    words: dict[str, int] = {}
-    for name, (value, span) in given.items():
-        if name not in ("Z", "L"):
-            hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
-            raise error(rules.WRONG_CACHE, f"a cache has Z and L, but no `{name}`", span=span, hint=hint)
-        if not isinstance(value, int) or value < 1:
-            raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
-        words[name] = value
-    missing = [name for name in ("Z", "L") if name not in words]
-    if missing:
-        hint = "write both: --cache Z=32768,L=8"
-        raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
-    if words["Z"] < words["L"]:
-        raise error(rules.WRONG_CACHE, NO_ROOM)
-    return words
 
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:

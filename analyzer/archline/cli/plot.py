@@ -101,7 +101,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _picture(options: argparse.Namespace) -> Picture:
     from archline.api import pictures
-    from archline.energy.caches import DEFAULT_CACHE, Settings
+    from archline.energy.caches import DEFAULT_CACHE, Settings, read_words
     from archline.energy.subjects import subject
     from archline.execution.results import Cache
 
@@ -111,7 +111,7 @@ def _picture(options: argparse.Namespace) -> Picture:
     if options.kind == "balance":
         return pictures.balance(machine, options.years)
     subjects = [subject(target, options.where) for target in options.targets]
-    words = None if options.cache is None else shared.read_words(options.cache)
+    words = None if options.cache is None else read_words(options.cache)
     cache = DEFAULT_CACHE if words is None else Cache(words["Z"], words["L"])
     settings = Settings(cache, words is not None, option="--at")
     return pictures.roofline_of(machine, subjects, shared.read_at(options), settings, options.where)

@@ -6,12 +6,13 @@ from collections.abc import Collection, Container
 from pathlib import Path
 
 from archline.costs import rules
-from archline.costs.sizes import Point
+from archline.costs.sizes import NO_ROOM, Point, read_settings
 from archline.energy.machines import Machine
 from archline.energy.quantities import LEVELS
 from archline.execution.cache import Schedule
 from archline.execution.results import TIMEOUT, Cache
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
@@ -52,6 +53,31 @@ def of_levels(machine: Machine, what: str) -> ArchlineError:
     level, _ = level_caches(machine)[-1]
     hint = f"--parameter {level}_capacity=... changes a level"
     return error(rules.WRONG_CACHE, f"{what}, and the caches are those of the levels of `{machine.name}`", hint=hint)
+
+
+def read_words(text: str) -> dict[str, int]:
+    """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
+    try:
+        given = read_settings(text, "--cache")
+    except ArchlineError as problem:
+        hint = "write --cache Z=32768,L=8: the words of fast memory and of a line"
+        problems = [replace(each, hint=hint) if each.rule is UNEXPECTED else each for each in problem.diagnostics]
+        raise ArchlineError(problems) from None
+    words: dict[str, int] = {}
+    for name, (value, span) in given.items():
+        if name not in ("Z", "L"):
+            hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
+            raise error(rules.WRONG_CACHE, f"a cache has Z and L, but no `{name}`", span=span, hint=hint)
+        if not isinstance(value, int) or value < 1:
+            raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
+        words[name] = value
+    missing = [name for name in ("Z", "L") if name not in words]
+    if missing:
+        hint = "write both: --cache Z=32768,L=8"
+        raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
+    if words["Z"] < words["L"]:
+        raise error(rules.WRONG_CACHE, NO_ROOM)
+    return words
 
 
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:

@@ -6,6 +6,7 @@ of archline is imported before a file is collected.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,8 +68,8 @@ class AlgoFile(pytest.File):
 
     _report: CheckReport | None = None
 
-    def collect(self) -> Iterator[AlgorithmNode | ClaimItem]:
-        """Each algorithm, and a test for each claim of the file."""
+    def collect(self) -> Iterator[AlgorithmNode | ClaimItem | BaselineItem]:
+        """Each algorithm, a test for each claim of the file, and one for the costs that the project's baseline has."""
         from archline.api.modules import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
@@ -83,6 +84,8 @@ class AlgoFile(pytest.File):
                 yield AlgorithmNode.from_parent(self, name=item.name, node=item)
             elif isinstance(item, s.Claim):
                 yield ClaimItem.from_parent(self, name=format_claim(item), line=item.span.line)
+        if _project(self.config).baseline:
+            yield BaselineItem.from_parent(self, name="baseline")
 
     def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
         """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
@@ -105,6 +108,37 @@ class AlgoFile(pytest.File):
         return claim, *self._report.of(claim)
 
 
+class FindingItem(pytest.Item):
+    """A test that fails with what archline says."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What archline says of it, without a traceback of its own code."""
+        from archline.language.diagnostics import ArchlineError
+
+        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class BaselineItem(FindingItem):
+    """The costs of a file beside those of the project's baseline."""
+
+    def runtest(self) -> None:
+        """Fail where a cost grew or became unknown."""
+        from archline.api.baselines import compared_with
+        from archline.api.changes import Terms
+        from archline.costs.sizes import parse_share
+        from archline.report.findings import CheckReport
+
+        project = _project(self.config)
+        terms = Terms(parse_share(project.tolerance or "0"), where=project.facts)
+        changes, _ = compared_with(project.baseline, [os.path.relpath(self.path)], terms, 1)
+        strict, select = self.config.getoption("archline_strict"), project.select or ("AL",)
+        report = CheckReport((), strict=strict, select=select, ignore=project.ignore, changes=changes)
+        if found := [each for each in report.failing if each.place.path.endswith(self.path.suffix)]:
+            raise NotHeldError("\n".join(f"{each.place}: {each.message}  [{each.code}]" for each in found))
+
+
 class AlgorithmNode(pytest.Collector):
     """An algorithm, with a test for each `ensures`."""
 
@@ -120,7 +154,7 @@ class AlgorithmNode(pytest.Collector):
             yield ClaimItem.from_parent(self, name=contract_text(each), line=each.span.line)
 
 
-class ClaimItem(pytest.Item):
+class ClaimItem(FindingItem):
     """A claim about a cost."""
 
     def __init__(self, *, line: int, **named: Any) -> None:
@@ -142,14 +176,6 @@ class ClaimItem(pytest.Item):
         if claim.outcome != "fails" and not self.config.getoption("archline_strict"):
             pytest.skip(text)
         raise NotHeldError(text)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What archline says of it, without a traceback of its own code."""
-        from archline.language.diagnostics import ArchlineError
-
-        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the claim."""

@@ -33,13 +33,14 @@ from archline.energy.quantities import (
     NUMERAL,
     OF_LEVEL,
     QUANTITIES,
+    capacity_unit,
     number_hint,
     quantity_hint,
     quantity_meant,
     shortened,
     unit_hint,
 )
-from archline.energy.units import Unit, parse_unit
+from archline.energy.units import Unit
 from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
@@ -250,7 +251,8 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} has a trend, though it follows from others", (*path, "from"))
         if len(self.findings) > before or unit is None or value is None:
             return None
-        written = f"{table['from']}" if derived else f"{table['value'].strip()} {table['unit'].strip()}"
+        read = "" if derived else capacity_unit(name, table["unit"].strip())[1]
+        written = f"{table['from']}" if derived else f"{table['value'].strip()} {read}"
         return Quantity(
             name, value * unit.factor, written.removesuffix(" 1"), kind, source, formula, check,
             None if margin is None else margin * unit.factor, self.text(table, "scope", where, path), doubling,
@@ -259,7 +261,7 @@ class _Reader:
 
     def unit(self, name: str, table: Mapping[str, Any], where: str, path: Path_) -> Unit | None:
         written = self.text(table, "unit", where, path)
-        unit = parse_unit(written)
+        unit, _ = capacity_unit(name, written)
         base = QUANTITIES[name].unit
         if unit is not None and unit.dimension == QUANTITIES[name].dimension:
             return unit

@@ -15,12 +15,13 @@ from archline.energy.quantities import (
     LEVELS,
     OF_LEVEL,
     QUANTITIES,
+    capacity_unit,
     number_hint,
     quantity_hint,
     shortened,
     unit_hint,
 )
-from archline.energy.units import format_si, parse_unit
+from archline.energy.units import format_si
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
@@ -302,7 +303,7 @@ def parameter(name: str, value: str) -> Quantity:
     base = QUANTITIES[name].unit
     with_unit = AMOUNT.fullmatch(value)
     number, written = with_unit.groups() if with_unit else (value, base)
-    unit = parse_unit(written)
+    unit, read = capacity_unit(name, written)
     if unit is None or unit.dimension != QUANTITIES[name].dimension:
         message = f"`{name}` is in {base}, and `{written}` is not a unit of that dimension"
         raise error(rules.PARAMETER, message, hint=unit_hint(written, base))
@@ -314,4 +315,4 @@ def parameter(name: str, value: str) -> Quantity:
         message = f"`{shortened(value)}` is not a number of {base}, 0 or more"
         raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
-    return Quantity(name, Fraction(amount) * unit.factor, f"{number} {written}", GIVEN, source)
+    return Quantity(name, Fraction(amount) * unit.factor, f"{number} {read}", GIVEN, source)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-from archline.energy.units import Dimension, dimension, parse_unit
+from archline.energy.units import Dimension, Unit, dimension, parse_unit
 from archline.language import metrics
 from archline.language.diagnostics import closest
 from archline.records import record
@@ -157,6 +157,15 @@ _UNITS = {
     "W": r"w(?:atts?)?\b",
     "Hz": r"hz\b",
 }
+
+
+def capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
+    """A unit of a quantity, and how it is read: KB, MB and so on of a cache are of 1024, as vendors count it."""
+    found = re.fullmatch(r"([kKMGT])B", written.strip())
+    if found is None or not (name == "fast_memory" or name.endswith("_capacity")):
+        return parse_unit(written), written
+    power = 10 * ("KMGT".index(found[1].upper()) + 1)
+    return Unit(Fraction(2**power), dimension("B")), f"{written} of 2^{power} B"
 
 
 def respelt(text: str) -> str:

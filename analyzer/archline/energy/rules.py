@@ -52,7 +52,8 @@ UNKNOWN_UNIT = Rule(
     A unit is a base unit (`J`, `s`, `W`, `Hz`, `B`, `flop`, `op`, `word`, `line`, `message`, or `1` for a
     count), with a prefix from `f` to `P` if you like (`nJ`, `GHz`, `MB`; powers of 1000, and `KiB`, `MiB`,
     `GiB`, `TiB` of 1024), multiplied with or divided by others: `pJ/B`, `Gflop/s`, `nJ/word/s`. What data sheets call
-    GFLOPS is Gflop/s.
+    GFLOPS is Gflop/s. Of a cache (`fast_memory`, the `capacity` of a level) `KB`, `kB`, `MB` and `GB` are of 1024 too,
+    as vendors count caches, which pages say: `32 MB of 2^20 B`.
     """,
 )
 MISSING_SOURCE = Rule(

@@ -89,7 +89,8 @@ def as_printed(machine: Machine, name: str) -> str:
     each, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
     if each.formula is not None:
         return f"{float(each.value)!r} {unit}"
-    return each.as_written if parsed_unit(each.as_written.partition(" ")[2] or unit) else f"{each.as_written} {unit}"
+    own = each.as_written.partition(" of ")[0].partition(" ")[2]
+    return each.as_written if parsed_unit(own or unit) else f"{each.as_written} {unit}"
 
 
 def column(row: PrintedRow) -> Iterator[PrintedRow]:

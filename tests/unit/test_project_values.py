@@ -1,0 +1,105 @@
+"""Values of `[tool.archline]` that no command could use, and how sizes of caches are read."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from archline.energy.machines import parameter
+from archline.language.diagnostics import ArchlineError
+from cli_support import cli
+
+LOOP = "algorithm f(x: inout real[n]):\n    ensures flops == n\n    for i in 0..n:\n        x[i] += 1.0\n"
+BLOCKS = "algorithm g(x: inout real[n], b: size):\n    x[0] = 1.0\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "f.algo").write_text(LOOP, encoding="utf-8")
+    return tmp_path
+
+
+def checked(project: Path, entry: str, *arguments: str) -> tuple[int, str]:
+    """The exit code of a check of `f.algo` in a project with an entry on line 2, and all that is printed."""
+    (project / "pyproject.toml").write_text(f"[tool.archline]\n{entry}\n", encoding="utf-8")
+    with contextlib.chdir(project):
+        ran = cli("check", "f.algo", *arguments)
+    return ran.code, ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('machine = "zeon"', "2:11: AL450: there is no machine `zeon`"),
+        ('machine = ["xeon-e5-2650l-v3", "no.toml"]', "2:11: AL001"),
+        ('machine = "gtx-580@triple"', "2:11: AL464"),
+        ('model = "icy"', "2:9: AL459"),
+        ('cache = "Z=32k"', "2:9: AL101: unexpected `k`"),
+        ('cache = "Z=32768"', "2:9: AL408"),
+        ('cache = "Z=4, L=8"', "2:9: AL408"),
+        ('cache = "S=4, L=8"', "2:9: AL408"),
+        ('tolerance = "2"', "2:13: AL404"),
+        ('sizes = ["n=x"]', "2:9: AL404"),
+        ('where = "zz >= 2"', "2:10: AL401: there is no size `zz`"),
+        ('where = ["n >= 2", "Z >= L, nn >= 2"]', "2:29: AL401: there is no size `nn`"),
+    ],
+)
+def test_what_no_command_could_use_is_an_error_at_its_place(project: Path, entry: str, said: str) -> None:
+    code, printed = checked(project, entry)
+    assert code == 2
+    assert f"pyproject.toml:{said}" in printed
+    assert "--cache" not in printed
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'machine = "gtx-580@single"',
+        'cache = "Z=32768, L=8"',
+        'model = "roofline"',
+        'sizes = "n=64, Z=2^15"',
+        'tolerance = "2%"',
+        'where = "Z >= 4*L"',
+        'where = "n >= 2"',
+    ],
+)
+def test_what_commands_can_use_is_none(project: Path, entry: str) -> None:
+    assert checked(project, entry)[0] == 0
+
+
+def test_facts_may_be_about_other_programs_of_the_project(project: Path) -> None:
+    (project / "g.algo").write_text(BLOCKS, encoding="utf-8")
+    assert checked(project, 'where = "b >= 2"')[0] == 0
+    # Those that it leaves out are none.
+    assert checked(project, 'where = "b >= 2"\nexclude = ["g.algo"]')[0] == 2
+    assert checked(project, 'where = "b >= 2"\npaths = ["f.algo"]')[0] == 2
+    # What the command line says takes their place.
+    assert checked(project, 'where = "b >= 2"\npaths = ["f.algo"]', "--where", "n >= 2")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("32 KB", 2**15),
+        ("32 kB", 2**15),
+        ("32KB", 2**15),
+        ("32 MB", 2**25),
+        ("1 GB", 2**30),
+        ("32 KiB", 2**15),
+        ("32 MiB", 2**25),
+        ("32000 B", 32000),
+    ],
+)
+def test_capacities_of_caches_are_in_powers_of_two(written: str, size: int) -> None:
+    for name in ("fast_memory", "L1_capacity", "L3_capacity"):
+        found = parameter(name, written)
+        assert found.value == size
+        assert (" of 2^" in found.as_written) == written.endswith(("KB", "kB", "MB", "GB"))
+
+
+def test_other_units_are_in_powers_of_ten() -> None:
+    assert parameter("bandwidth", "1 GB/s").value == 10**9
+    with pytest.raises(ArchlineError):
+        parameter("bandwidth", "1 KB/s")

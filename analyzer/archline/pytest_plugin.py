@@ -1,6 +1,7 @@
 """A plugin of pytest: each claim of a collected `.algo` file is a test, `sums.algo::total::flops == n`.
 
-A claim that fails is a test that fails, one that is not decided is skipped, or fails with `--archline-strict`. Nothing
+A claim that fails is a test that fails, one that is not decided is skipped, or fails with `--archline-strict`. Of a
+project with a baseline each file has a test `baseline`, which fails where a cost grew or became unknown. Nothing
 of archline is imported before a file is collected.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,10 +68,8 @@ class NotHeldError(Exception):
 class AlgoFile(pytest.File):
     """A file of algorithms, whose claims are decided when the first of them is asked for."""
 
-    _report: CheckReport | None = None
-
     def collect(self) -> Iterator[AlgorithmNode | ClaimItem | BaselineItem]:
-        """Each algorithm, a test for each claim of the file, and one for the costs that the project's baseline has."""
+        """Each algorithm, a test for each claim of the file, and one of its costs where the project has a baseline."""
         from archline.api.modules import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
@@ -85,58 +85,35 @@ class AlgoFile(pytest.File):
             elif isinstance(item, s.Claim):
                 yield ClaimItem.from_parent(self, name=format_claim(item), line=item.span.line)
         if _project(self.config).baseline:
-            yield BaselineItem.from_parent(self, name="baseline")
+            yield BaselineItem.from_parent(self, name="baseline", line=1)
 
-    def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
-        """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
-        from archline.api.baselines import accepted
+    @cached_property
+    def report(self) -> CheckReport:
+        """What is found of its claims, and of its costs beside a baseline. Raises ArchlineError."""
+        from archline.api.baselines import compared_with
+        from archline.api.changes import Terms
         from archline.api.checks import Task, outcomes
+        from archline.costs.sizes import parse_share
         from archline.language.diagnostics import ArchlineError
+        from archline.records import replace
         from archline.report.findings import CheckReport
         from archline.report.view import CheckView
 
-        if self._report is None:
-            project = _project(self.config)
-            (view,) = outcomes([Task(str(self.path), project.facts or None)], 1)
-            if not isinstance(view, CheckView):
-                raise ArchlineError(list(map(project.placed, view)))
-            taken = accepted(project.baseline) if project.baseline else ()
-            self._report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore, accepted=taken)
-        claim = next((each for each in self._report.all if (each.text, each.place.line) == (text, line)), None)
+        project = _project(self.config)
+        (view,) = outcomes([Task(str(self.path), project.facts or None)], 1)
+        if not isinstance(view, CheckView):
+            raise ArchlineError(list(map(project.placed, view)))
+        terms, path = Terms(parse_share(project.tolerance or "0"), where=project.facts), os.path.relpath(self.path)
+        changes, taken = compared_with(project.baseline, [path], terms, 1) if project.baseline else ((), ())
+        found = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
+        return replace(found, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
+
+    def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
+        """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
+        claim = next((each for each in self.report.all if (each.text, each.place.line) == (text, line)), None)
         if claim is None:
             raise NotHeldError(f"AL999: defect in archline: `archline check {self.path}` has more")
-        return claim, *self._report.of(claim)
-
-
-class FindingItem(pytest.Item):
-    """A test that fails with what archline says."""
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What archline says of it, without a traceback of its own code."""
-        from archline.language.diagnostics import ArchlineError
-
-        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-
-class BaselineItem(FindingItem):
-    """The costs of a file beside those of the project's baseline."""
-
-    def runtest(self) -> None:
-        """Fail where a cost grew or became unknown."""
-        from archline.api.baselines import compared_with
-        from archline.api.changes import Terms
-        from archline.costs.sizes import parse_share
-        from archline.report.findings import CheckReport
-
-        project = _project(self.config)
-        terms = Terms(parse_share(project.tolerance or "0"), where=project.facts)
-        changes, _ = compared_with(project.baseline, [os.path.relpath(self.path)], terms, 1)
-        strict, select = self.config.getoption("archline_strict"), project.select or ("AL",)
-        report = CheckReport((), strict=strict, select=select, ignore=project.ignore, changes=changes)
-        if found := [each for each in report.failing if each.place.path.endswith(self.path.suffix)]:
-            raise NotHeldError("\n".join(f"{each.place}: {each.message}  [{each.code}]" for each in found))
+        return claim, *self.report.of(claim)
 
 
 class AlgorithmNode(pytest.Collector):
@@ -154,7 +131,7 @@ class AlgorithmNode(pytest.Collector):
             yield ClaimItem.from_parent(self, name=contract_text(each), line=each.span.line)
 
 
-class ClaimItem(FindingItem):
+class ClaimItem(pytest.Item):
     """A claim about a cost."""
 
     def __init__(self, *, line: int, **named: Any) -> None:
@@ -177,7 +154,28 @@ class ClaimItem(FindingItem):
             pytest.skip(text)
         raise NotHeldError(text)
 
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What archline says of it, without a traceback of its own code."""
+        from archline.language.diagnostics import ArchlineError
+
+        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the claim."""
         above = f"{self.parent.name}::" if isinstance(self.parent, AlgorithmNode) else ""
         return self.path, self._line - 1, above + self.name
+
+
+class BaselineItem(ClaimItem):
+    """The costs of a file beside those of the project's baseline."""
+
+    def runtest(self) -> None:
+        """Fail where a cost grew or became unknown."""
+        from archline.claims.rules import BECAME_UNKNOWN, GREW
+
+        program = self.getparent(AlgoFile)
+        assert program is not None
+        if found := [each for each in program.report.failing if each.code in (GREW.code, BECAME_UNKNOWN.code)]:
+            raise NotHeldError("\n".join(f"{each.place}: {each.message}  [{each.code}]" for each in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli_support import ROOT
+from cli_support import ROOT, cli
 from effort import EFFORT, long
 
 PROGRAM = """algorithm total(x: real[n], s: inout real[1]):
@@ -44,6 +45,20 @@ def collected(folder: Path, *arguments: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-p", "archline.pytest_plugin", "-p", "no:cacheprovider", *arguments]
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
     return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_the_baseline_of_the_project_is_a_test_of_each_file(here: Path) -> None:
+    (here / "sums.algo").write_text(PROGRAM.replace("    ensures flops == n + 1\n", ""), "utf-8")
+    (here / "pyproject.toml").write_text('[tool.archline]\nbaseline = "costs.baseline"\n', "utf-8")
+    with contextlib.chdir(here):
+        assert cli("check", "sums.algo", "--write-baseline", "costs.baseline").code == 0
+    assert collected(here, "-k", "baseline")[0] == 0
+    grown = (here / "sums.algo").read_text("utf-8").replace("s[0] += x[i]", "s[0] += x[i]*2.0")
+    (here / "sums.algo").write_text(grown, "utf-8")
+    code, out = collected(here, "-k", "baseline")
+    assert code == 1
+    assert "sums.algo:1: total: flops grew at all sizes: n -> 2*n" in out
+    assert "Traceback" not in out
 
 
 def test_it_is_found_where_archline_is_installed() -> None:

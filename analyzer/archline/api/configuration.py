@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,14 @@ class Configuration:
 BETWEEN = ", "
 FINDING_CODES = "findings are AL601 to AL606"
 LISTS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
+READERS = {
+    "sizes": "costs.sizes.read_sizes",
+    "tolerance": "costs.sizes.parse_share",
+    "cache": "energy.caches.read_words",
+    "machine": "energy.machine_files.machine",
+    "model": "energy.models.model",
+}
+"""What reads the texts of some keys, of which a value may be none that it takes."""
 PATHS = ("paths", "baseline")
 """Keys whose values are paths from the folder of the file."""
 
@@ -183,23 +192,9 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
 def _unread(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
     """What is wrong with a value, as the commands that take it say, at its place."""
     try:
-        match key:
-            case "cache":
-                from archline.energy.caches import read_words
-
-                read_words(text)
-            case "sizes" | "tolerance":
-                from archline.costs import sizes
-
-                sizes.read_sizes(text, key) if key == "sizes" else sizes.parse_share(text)
-            case "machine":
-                from archline.energy.machine_files import machine
-
-                machine(text)
-            case "model":
-                from archline.energy.models import model
-
-                model(text)
+        if key in READERS:
+            module, _, function = READERS[key].rpartition(".")
+            getattr(import_module(f"archline.{module}"), function)(text)
     except ArchlineError as problem:
         for each in problem.diagnostics:
             hint = (each.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None

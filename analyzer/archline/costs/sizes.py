@@ -96,7 +96,7 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
     return found
 
 
-def read_sizes(text: str, option: str) -> dict[str, int]:
+def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
     """The same without their places. Raises ArchlineError (AL405) for what is no integer, too."""
     found: dict[str, int] = {}
     for name, (value, span) in read_settings(text, option).items():

@@ -37,7 +37,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
     """A program, unless the project's configuration excludes it."""
     if file_path.suffix != ".algo":
         return None
-    if _project(parent.config).excludes(file_path) and file_path not in _asked(parent.config):
+    if _project(parent.config).excludes(file_path) and file_path not in _asked_paths(parent.config):
         return None
     collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
     return collected
@@ -56,7 +56,7 @@ def _project(config: pytest.Config) -> Configuration:
     return config.stash[PROJECT]
 
 
-def _asked(config: pytest.Config) -> set[Path]:
+def _asked_paths(config: pytest.Config) -> set[Path]:
     """The paths that the command line names."""
     return {config.invocation_params.dir / each.partition("::")[0] for each in config.args}
 
@@ -89,7 +89,7 @@ class AlgoFile(pytest.File):
 
     @cached_property
     def report(self) -> CheckReport:
-        """What is found of its claims, and of its costs beside a baseline. Raises ArchlineError."""
+        """The findings about its claims, and about its costs against a baseline. Raises ArchlineError."""
         from archline.api.baselines import compared_with
         from archline.api.changes import Terms
         from archline.api.checks import Task, outcomes
@@ -169,7 +169,7 @@ class ClaimItem(pytest.Item):
 
 
 class BaselineItem(ClaimItem):
-    """The costs of a file beside those of the project's baseline."""
+    """A test of the costs of a file against the project's baseline."""
 
     def runtest(self) -> None:
         """Fail where a cost grew or became unknown."""
@@ -177,5 +177,5 @@ class BaselineItem(ClaimItem):
 
         program = self.getparent(AlgoFile)
         assert program is not None
-        if found := [each for each in program.report.failing if each.code in (GREW.code, BECAME_UNKNOWN.code)]:
-            raise NotHeldError("\n".join(f"{each.place}: {each.message}  [{each.code}]" for each in found))
+        if changes := [x for x in program.report.failing if x.code in (GREW.code, BECAME_UNKNOWN.code)]:
+            raise NotHeldError("\n".join(f"{x.place}: {x.message}  [{x.code}]" for x in changes))

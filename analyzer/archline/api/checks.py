@@ -77,20 +77,20 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
 
 
 def require_sizes_of_project(project: Configuration, views: Iterable[CheckView]) -> None:
-    """Raise ArchlineError (AL401) for a fact of the project about a size of none of these targets or its programs."""
+    """Raise ArchlineError (AL401) for a fact of the project about a size that no target and no program of it has."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
-    given, known = {name: (None, each.span) for each in facts for name in s.names(each)}, set[str]()
-    for path in chain((Path(each.path) for each in views), project.programs):
-        if given.keys() <= {*known, *MACHINE_SYMBOLS}:
+    spans, names = {name: (None, fact.span) for fact in facts for name in s.names(fact)}, set[str]()
+    for path in chain((Path(view.path) for view in views), project.programs):
+        if spans.keys() <= {*names, *MACHINE_SYMBOLS}:
             return
         try:
             algorithms = headers(read_source(path))
         except ArchlineError:
             # It may have a size that is missing.
             return
-        scalars = (each for one in algorithms for each in one.parameters if not isinstance(each.type, s.ArrayType))
-        known |= s.names(algorithms) | {each.name for each in scalars}
-    check_known(given, [SizeNames(dict.fromkeys(known, 1), needed=tuple(sorted(known)))])
+        parameters = chain.from_iterable(algorithm.parameters for algorithm in algorithms)
+        names |= s.names(algorithms) | {x.name for x in parameters if not isinstance(x.type, s.ArrayType)}
+    check_known(spans, [SizeNames(dict.fromkeys(names, 1), needed=tuple(sorted(names)))])
 
 
 def _decided(task: Task) -> CheckView:

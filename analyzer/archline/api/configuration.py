@@ -77,10 +77,10 @@ class Configuration:
 
     @property
     def programs(self) -> Iterator[Path]:
-        """The programs of its paths, without `paths` of its folder, less those that are excluded."""
+        """Every program of its paths, or of its folder where it has none, that is not excluded."""
         for root in map(Path, self.paths or [self.folder]):
             files = [root] if root.is_file() else sorted(root.rglob("*.algo"))
-            yield from (each for each in files if not self.excludes(each))
+            yield from (file for file in files if not self.excludes(file))
 
     @property
     def facts(self) -> str:
@@ -179,7 +179,7 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             elif key == "machine":
                 texts = tuple(relative(str(file.parent / each)) if each.endswith(".toml") else each for each in texts)
             values[key] = texts if key in LISTS else texts[0]
-            problems += chain.from_iterable(_unread(key, each, _place(source, key)) for each in texts)
+            problems += chain.from_iterable(_value_problems(key, text, _place(source, key)) for text in texts)
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
@@ -189,17 +189,17 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
     return Configuration(_repository(file.parent) or file.parent, source, **values)
 
 
-def _unread(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
-    """What is wrong with a value, as the commands that take it say, at its place."""
+def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of the commands that take a value, at its place."""
     try:
         if key in READERS:
             module, _, function = READERS[key].rpartition(".")
             getattr(import_module(f"archline.{module}"), function)(text)
     except ArchlineError as problem:
-        for each in problem.diagnostics:
-            hint = (each.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None
-            within = each.span is not None and Path(each.span.source.path).suffix == ".toml"
-            yield each if within else replace(each, span=place, path=None, line=None, hint=hint)
+        for x in problem.diagnostics:
+            hint = (x.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None
+            in_machine_file = x.span is not None and Path(x.span.source.path).suffix == ".toml"
+            yield x if in_machine_file else replace(x, span=place, path=None, line=None, hint=hint)
 
 
 def unknown_codes(codes: Sequence[str]) -> list[str]:

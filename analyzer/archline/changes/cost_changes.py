@@ -198,36 +198,36 @@ class _Versions:
                 yield each
 
     def _moves_of_whole(self) -> list[Move]:
-        """How the whole cost changed, by values at realistic sizes; without conditions on the cache by proofs too."""
+        """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
         old, new, sizes = self._whole
         proved = [] if regimes(old.cost) or regimes(new.cost) else _moves(old, new, sizes)
-        found = {each[0]: each for each in proved if each[0] in OF_COSTS}
+        moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
         for point in self._realistic:
             if values := self._values_at(point):
-                shown = [x for x in OF_COSTS if x not in found and _shows(x, *values, Fraction(1), False)]
-                found |= {verdict: (verdict, r.SHOWN, point) for verdict in shown if self._has_runs(point)}
-            if len(found) == len(OF_COSTS):
+                shown = [x for x in OF_COSTS if x not in moves and _shows(x, *values, Fraction(1), False)]
+                moves |= {verdict: (verdict, r.SHOWN, point) for verdict in shown if self._has_runs(point)}
+            if len(moves) == len(OF_COSTS):
                 break
-        return [*found.values()] or proved
+        return [*moves.values()] or proved
 
     @cached_property
     def _realistic(self) -> LazyList[Point]:
-        """Sizes of interest, those that `--at` gives in any cache, and others, in caches of few to many lines."""
+        """Sizes of interest, then sizes of `--at` and usual ones in caches of few to many lines."""
         *_, sizes = self._whole
         if "Z" not in sizes.names:
             return LazyList(iter(()))
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
         arrays = s.names(self.new.algorithm.signature.parameters)
 
-        def grid(given: Point, size: int, line: int) -> Iterator[Point]:
-            line = given.get("L", line)
+        def in_caches(asked: Point, size: int, line: int) -> Iterator[Point]:
+            line = asked.get("L", line)
             for power in range(1, CACHES + 1):
                 usual = {"L": line, "Z": line << power}
-                values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
+                values = {x: asked.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
                 yield {name: bounds[name].nearest(value) for name, value in values.items()}
 
-        grids = [*((each, USUAL_SIZE, USUAL["L"]) for each in self.at), *(({}, *each) for each in GRIDS)]
-        points = chain(*map(self._with_caches, sizes.interest), *starmap(grid, grids))
+        grids = [*((at, USUAL_SIZE, USUAL["L"]) for at in self.at), *(({}, *grid) for grid in GRIDS)]
+        points = chain(*map(self._with_caches, sizes.interest), *starmap(in_caches, grids))
         return LazyList(filter(sizes.allowed, points))
 
     def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
@@ -246,7 +246,7 @@ class _Versions:
     def _explained(
         self, shown: CostChange, moves: Sequence[Move], old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
-        """How two costs moved, with values that show it; `lower` bounds count too."""
+        """Explain how two costs moved, with values that show it; `lower` bounds count too."""
         for verdict, extent, point in moves:
             found, least = replace(shown, verdict=verdict, extent=extent), Fraction(1)
             if self.tolerance and verdict in r.RISES:

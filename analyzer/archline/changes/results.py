@@ -184,23 +184,24 @@ def _of_whole(verdicts: Set[str]) -> str:
 
 def _of_cost(changes: Sequence[CostChange]) -> CostChange:
     """What changed of a cost in one entry: the first rise and the first fall, and how many more there are."""
-    verdict = _of_whole({each.verdict for each in changes})
-    first = next((each for each in changes if each.verdict == verdict), changes[0])
-    both = [next((each for each in changes if each.verdict in side), first) for side in (RISES, FALLS)]
+    verdict = _of_whole({change.verdict for change in changes})
+    first = next((change for change in changes if change.verdict == verdict), changes[0])
+    both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
     # A bound may have moved the other way than the cost did.
-    against = [each for each in both if each.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
+    against = [change for change in both if change.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
     kept = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
     left, more = len(changes) - len(kept), ""
     if left > 0:
         more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    if kept[0] is first and verdict == first.verdict:
-        asides = (f"{each.verdict}{f' where {each.when}' if each.when else ''}: {each.evidence}" for each in against)
+    if verdict == first.verdict:
+        wheres = [f" where {change.when}" if change.when else "" for change in against]
+        asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]
         return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
     names = ("more", "less") if verdict == DIFFERS else ("higher", "lower")
-    heads = (f"{name} where {each.when}:" if each.when else name for name, each in zip(names, kept, strict=True))
-    parts = [f"{head} {each.evidence}" for head, each in zip(heads, kept, strict=True) if each.evidence]
-    reasons = dict.fromkeys((*(each.reason for each in kept), more))
-    same = all((each.old, each.new) == (first.old, first.new) for each in kept)
+    heads = (f"{name} where {change.when}:" if change.when else name for name, change in zip(names, kept, strict=True))
+    parts = [f"{head} {change.evidence}" for head, change in zip(heads, kept, strict=True) if change.evidence]
+    reasons = dict.fromkeys((*(change.reason for change in kept), more))
+    same = all((change.old, change.new) == (first.old, first.new) for change in kept)
     return replace(
         first,
         verdict=verdict,
@@ -211,5 +212,5 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
         extent=None,
         at=None,
         values=None,
-        asked=first.asked if all(each.asked is not None for each in kept) else None,
+        asked=first.asked if all(change.asked is not None for change in kept) else None,
     )

@@ -61,7 +61,7 @@ def read_words(text: str) -> dict[str, int]:
         given = read_settings(text, "--cache")
     except ArchlineError as problem:
         hint = "write --cache Z=32768,L=8: the words of fast memory and of a line"
-        problems = [replace(each, hint=hint) if each.rule is UNEXPECTED else each for each in problem.diagnostics]
+        problems = [replace(x, hint=hint) if x.rule is UNEXPECTED else x for x in problem.diagnostics]
         raise ArchlineError(problems) from None
     words: dict[str, int] = {}
     for name, (value, span) in given.items():

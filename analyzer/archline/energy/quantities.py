@@ -161,10 +161,10 @@ _UNITS = {
 
 def capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
     """A unit of a quantity, and how it is read: KB, MB and so on of a cache are of 1024, as vendors count it."""
-    found = re.fullmatch(r"([kKMGT])B", written.strip())
-    if found is None or not (name == "fast_memory" or name.endswith("_capacity")):
+    match = re.fullmatch(r"([kKMGT])B", written.strip())
+    if match is None or not (name == "fast_memory" or name.endswith("_capacity")):
         return parse_unit(written), written
-    power = 10 * ("KMGT".index(found[1].upper()) + 1)
+    power = 10 * ("KMGT".index(match[1].upper()) + 1)
     return Unit(Fraction(2**power), dimension("B")), f"{written} of 2^{power} B"
 
 

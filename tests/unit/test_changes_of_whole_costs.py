@@ -79,7 +79,7 @@ def test_no_bound_rose_where_values_show_that_the_cost_grew(tmp_path: Path) -> N
 def test_a_tolerance_passes_no_growth_that_values_show(tmp_path: Path) -> None:
     both = put(tmp_path, old=SOLVE, new=BY_COLUMNS)
     found = al.diff(*both, tolerance="400%", jobs=1, cached=False)
-    assert [each.reason for each in found.findings if each.when is None] == ["beyond the tolerance of 400%"]
+    assert [each.reason for each in found.findings if each.when is None] == ["exceeds the tolerance of 400%"]
     assert cli("diff", *map(str, both), "--tolerance", "400%").code == 1
 
 

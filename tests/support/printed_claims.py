@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import archline as al
@@ -17,9 +17,9 @@ GROWTH = re.compile(
 )
 
 
-def printed(view: CostView) -> Iterator[str]:
-    """Each bound and each growth of a page, with its condition as `when`."""
-    for row in view.rows:
+def printed(view: CostView, metrics: Sequence[str] | None = None) -> Iterator[str]:
+    """Each bound and each growth of a page, of some metrics or all, with its condition as `when`."""
+    for row in view.only(metrics).rows:
         for claim, conditions in _of_row(view, row):
             when = ", ".join(filter(None, (*conditions, view.case_when)))
             yield f"ensures {row.metric} {claim}" + (f" when {when}" if when else "")
@@ -67,13 +67,13 @@ def pasted(source: str, line: int, claims: list[str]) -> str:
     return "\n".join([*lines[:place], *(f"    {claim}" for claim in claims), *lines[place:]])
 
 
-def verdicts(target: str) -> list[Verdict]:
-    """What is decided of all that their pages print, pasted into the program."""
+def verdicts(target: str, metrics: Sequence[str] | None = None) -> list[Verdict]:
+    """What is decided of all that their pages print, of some metrics or all, pasted into the program."""
     algorithm = al.algorithm(target)
     report = algorithm.cost()
     view = report.view()
     case = view.case()
-    claims = list(dict.fromkeys(claim for each in (view, case) if each is not None for claim in printed(each)))
+    claims = list(dict.fromkeys(claim for each in (view, case) if each is not None for claim in printed(each, metrics)))
     source = algorithm.node.name_span.source
     module = load_text(pasted(source.text, algorithm.node.name_span.line, claims), Path(source.path).name)
     node = module.algorithms[algorithm.node.name]

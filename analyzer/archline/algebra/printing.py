@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from archline.algebra import atoms as a
-from archline.algebra.factors import extents
+from archline.algebra.factors import divide_terms, extents
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.expr import build as b
 from archline.expr import tree as s
@@ -46,7 +46,7 @@ class _Writer:
         Where that would begin with a sign, and it need not, what is subtracted comes last.
         """
         value = shortened(value)
-        if (product := extents(value)) is not None:
+        if (product := extents(value) or _with_shared_atoms(value)) is not None:
             return self._product(*product)
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
@@ -152,6 +152,10 @@ class _Writer:
                 return b.call("data", b.name(atom.key))
 
     def _quotient(self, atom: Atom) -> s.Expr:
+        """The quotient of both parts: 8*n/(b*L) where the first one is itself the quotient 8*n/b."""
+        above, below = atom.parts
+        if len(above.terms) == len(below.terms) == 1 and any(power < 0 for each in above.terms for _, power in each):
+            return self.tree(above * below**-1)
         return b.binary("/", *map(self.tree, atom.parts))
 
     def _offset(self, array: str, index: Poly) -> s.Expr:
@@ -198,6 +202,19 @@ class _Writer:
         """Whether an atom is never negative."""
         logarithm = isinstance(atom, a.RealFunction) and atom.function == "log2"
         return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
+
+
+def _with_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
+    """The number and the powers of a difference whose terms all have an atom that is no size: 5*max(0, e)*(n - 2)."""
+    first, *others = map(dict, value.terms) if len(value.terms) > 1 else ({},)
+    least = {atom: min([power, *(each.get(atom, 0) for each in others)]) for atom, power in first.items()}
+    shared = sorted(((atom, power) for atom, power in least.items() if power > 0), key=lambda pair: pair[0].key)
+    rest = divide_terms(value, Poly({tuple(shared): fmpq(1)}), exact=True)
+    if rest is None or min(value.terms.values(), default=1) > 0 or all(isinstance(atom, Symbol) for atom, _ in shared):
+        return None
+    number = a.content(rest[0])
+    product = extents(rest[0]) or (number, ((rest[0] / number, 1),))
+    return product[0], (*((Poly.of_atom(atom), power) for atom, power in shared), *product[1])
 
 
 class Shown(Atom):

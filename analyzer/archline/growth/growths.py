@@ -10,9 +10,10 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Literal
 
-from archline.algebra.reals import OutOfReachError
+from archline.algebra.reals import UNITY, OutOfReachError
+from archline.expr import build as b
 from archline.expr.build import ONE, ZERO, call, total
-from archline.expr.text import Formula, conjunction, joined, phrase
+from archline.expr.text import Formula, conjunction, format_expression, joined, phrase
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
 from archline.growth import rules
@@ -105,13 +106,36 @@ def monomial(expr: s.Expr) -> Shape | None:
 
 
 def quotient(f: s.Expr, g: s.Expr) -> s.Expr:
-    """f/g; a product of powers where both are one."""
-    if f == g:
-        return ONE
-    top, bottom = monomial(f), monomial(g)
-    if top is None or bottom is None:
-        return s.Binary("/", f, g, span=f.span)
-    return (top / bottom).tree()
+    """f/g without the factors that both have; as one product of powers, unless that is longer."""
+    above, below = _factors(f), _factors(g)
+    for each in tuple(above):
+        if (shared := next((other for other in below if _expanded(each) == _expanded(other)), None)) is not None:
+            above.remove(each)
+            below.remove(shared)
+    plain, top, bottom = b.quotient(above, below), *(_expanded(b.product(each)) for each in (above, below))
+    if isinstance(top, s.Node) or isinstance(bottom, s.Node) or len(top) > 1 or len(bottom) > 1:
+        return plain
+    ratio = next(iter(top)) / next(iter(bottom))
+    found = ratio.tree()
+    return found if _shape(ratio) or len(format_expression(found)) < len(format_expression(plain)) else plain
+
+
+def _factors(expr: s.Expr) -> list[s.Expr]:
+    """What is multiplied, without numbers that are 1."""
+    match expr:
+        case s.Binary(op="*", left=left, right=right):
+            return [*_factors(left), *_factors(right)]
+        case _:
+            return [] if is_number(expr, 1) else [expr]
+
+
+def _expanded(expr: s.Expr) -> e.Sum | s.Expr:
+    """A sum of terms without the coefficient of one alone; the expression itself where there is no such sum."""
+    try:
+        found = e.expand(expr)
+    except OutOfReachError:
+        return expr
+    return dict.fromkeys(found, UNITY) if len(found) == 1 else found
 
 
 def order(relation: str, bound: s.Expr) -> Formula:

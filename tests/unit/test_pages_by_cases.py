@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from archline.language.loader import load_text
 from archline.report.view import contract_text
 from printed_claims import verdicts
 

@@ -46,7 +46,7 @@ class _Writer:
         Where that would begin with a sign, and it need not, what is subtracted comes last.
         """
         value = shortened(value)
-        if (product := extents(value) or _with_shared_atoms(value)) is not None:
+        if (product := extents(value) or _factor_shared_atoms(value)) is not None:
             return self._product(*product)
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
@@ -154,7 +154,8 @@ class _Writer:
     def _quotient(self, atom: Atom) -> s.Expr:
         """The quotient of both parts: 8*n/(b*L) where the first one is itself the quotient 8*n/b."""
         above, below = atom.parts
-        if len(above.terms) == len(below.terms) == 1 and any(power < 0 for each in above.terms for _, power in each):
+        divided = any(power < 0 for monomial in above.terms for _, power in monomial)
+        if divided and len(above.terms) == len(below.terms) == 1:
             return self.tree(above * below**-1)
         return b.binary("/", *map(self.tree, atom.parts))
 
@@ -204,10 +205,10 @@ class _Writer:
         return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
 
-def _with_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
-    """The number and the powers of a difference whose terms all have an atom that is no size: 5*max(0, e)*(n - 2)."""
-    first, *others = map(dict, value.terms) if len(value.terms) > 1 else ({},)
-    least = {atom: min([power, *(each.get(atom, 0) for each in others)]) for atom, power in first.items()}
+def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
+    """Factor a difference whose terms share a composite atom, into a number and powers: 5*max(0, e)*(n - 2)."""
+    powers = [dict(monomial) for monomial in value.terms] if len(value.terms) > 1 else [{}]
+    least = {atom: min(monomial.get(atom, 0) for monomial in powers) for atom in powers[0]}
     shared = sorted(((atom, power) for atom, power in least.items() if power > 0), key=lambda pair: pair[0].key)
     rest = divide_terms(value, Poly({tuple(shared): fmpq(1)}), exact=True)
     if rest is None or min(value.terms.values(), default=1) > 0 or all(isinstance(atom, Symbol) for atom, _ in shared):

@@ -333,6 +333,20 @@ class Costs:
         """An expression in the algorithm's sizes, in the language's syntax."""
         return Formula(self.tree(value))
 
+    def restrict_to(self, regime: Regime | None) -> Costs:
+        """Restrict the costs to a regime, where sizes may be positive that may vanish elsewhere."""
+        if regime is None or not self.may_vanish:
+            return self
+
+        def is_positive(value: Poly) -> bool:
+            return all(case.positive(value.substitute(case.rewrites)) for case in regime.cases)
+
+        indices = self.index_range
+        if indices is not None and is_positive(indices.distance):
+            indices = replace(indices, least=max(1, indices.least))
+        left = frozenset(name for name in self.may_vanish if not is_positive(Poly.symbol(name)))
+        return replace(self, may_vanish=left, index_range=indices)
+
     def __getitem__(self, metric: str) -> Cost:
         return self.metrics[metric]
 
@@ -346,10 +360,9 @@ def cost_text(costs: Costs, cost: Cost) -> str:
     assert cost.upper is not None
     if not cost.regimes:
         return _between(costs, cost.lower, cost.upper)
-    return "; ".join(
-        f"{'where ' if each.where else ''}{each.when}: {_between(costs, each.lower, each.upper)}"
-        for each in cost.regimes
-    )
+    texts = (_between(costs.restrict_to(regime), regime.lower, regime.upper) for regime in cost.regimes)
+    heads = (f"{'where ' if regime.where else ''}{regime.when}: " for regime in cost.regimes)
+    return "; ".join(map("".join, zip(heads, texts, strict=True)))
 
 
 def _between(costs: Costs, lower: Poly, upper: Poly) -> str:

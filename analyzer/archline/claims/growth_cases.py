@@ -55,10 +55,11 @@ def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
 def _sides(first: Conditions, second: Conditions) -> bool:
     """Whether two lists of conditions differ by one, of which one of both holds everywhere."""
     one, other = ([each for each in ours if each not in theirs] for ours, theirs in ((first, second), (second, first)))
-    if len(one) != 1 or len(other) != 1 or not (one[0] + other[0]).is_constant:
+    if len(one) != 1 or len(other) != 1:
         return False
     # Between e >= 0 and c - e >= 0 nothing is left where c >= 0, nor where c is -1 and e a whole number.
-    return (one[0] + other[0]).constant_term >= -int(a.is_integral(one[0]))
+    both = one[0] + other[0]
+    return both.is_constant and both.constant_term >= -int(a.is_integral(one[0]))
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:

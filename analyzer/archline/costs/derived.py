@@ -14,7 +14,7 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.communication.place import grid_extents
-from archline.analysis.cost import Cost, Costs
+from archline.analysis.cost import Cost, Costs, Regime
 from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
@@ -31,7 +31,9 @@ from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
 from archline.expr.text import Formula
 from archline.growth.growths import Growth
+from archline.ir.conditions import equivalent_constraints
 from archline.ir.declarations import declared_scope
+from archline.ir.scope import Scope
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import recurses
@@ -250,6 +252,17 @@ class DerivedCosts:
             self._growths[cost.metric] = shown_growth(*self._under_assumptions, costs, cost)
         return self._growths[cost.metric]
 
+    def growths_by_case(self, cost: Cost) -> list[list[Growth]]:
+        """Assign to each regime of a cost the growths that hold there; nothing where a regime is left without one."""
+        growths, scope = self.growths(cost), declared_scope(*self._under_assumptions)
+        if not all(growth.where for growth in growths):
+            return []
+        by_regime = [
+            [growth for growth in growths if all(_holds_all_over(regime, fact, scope) for fact in growth.where)]
+            for regime in cost.regimes
+        ]
+        return by_regime if all(by_regime) else []
+
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under the facts about sizes that all results assume."""
@@ -302,3 +315,13 @@ class DerivedCosts:
         """What io is on so many processors under schedules out of serial order."""
         span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
         return parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
+
+
+def _holds_all_over(regime: Regime, condition: s.Fact, scope: Scope) -> bool:
+    """Check that a condition on sizes, or one operand of its `or`, holds in all cases of a regime."""
+    if isinstance(condition, s.Binary) and condition.op == "or":
+        return any(_holds_all_over(regime, operand, scope) for operand in (condition.left, condition.right))
+    needs = equivalent_constraints(condition, scope)
+    return needs is not None and all(
+        case.nonnegative(case.simplify(need.substitute(case.rewrites))) for case in regime.cases for need in needs
+    )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
+from math import prod
 from typing import Literal
 
-from archline.algebra.reals import UNITY, OutOfReachError
+from archline.algebra.reals import OutOfReachError
 from archline.expr import build as b
-from archline.expr.build import ONE, ZERO, call, total
+from archline.expr.build import ZERO, call, total
 from archline.expr.text import Formula, conjunction, format_expression, joined, phrase
 from archline.expr.tree import rewritten, same
 from archline.growth import normal_form as e
@@ -106,36 +107,29 @@ def monomial(expr: s.Expr) -> Shape | None:
 
 
 def quotient(f: s.Expr, g: s.Expr) -> s.Expr:
-    """f/g without the factors that both have; as one product of powers, unless that is longer."""
-    above, below = _factors(f), _factors(g)
-    for each in tuple(above):
-        if (shared := next((other for other in below if _expanded(each) == _expanded(other)), None)) is not None:
-            above.remove(each)
-            below.remove(shared)
-    plain, top, bottom = b.quotient(above, below), *(_expanded(b.product(each)) for each in (above, below))
-    if isinstance(top, s.Node) or isinstance(bottom, s.Node) or len(top) > 1 or len(bottom) > 1:
-        return plain
-    ratio = next(iter(top)) / next(iter(bottom))
-    found = ratio.tree()
-    return found if _shape(ratio) or len(format_expression(found)) < len(format_expression(plain)) else plain
-
-
-def _factors(expr: s.Expr) -> list[s.Expr]:
-    """What is multiplied, without numbers that are 1."""
-    match expr:
-        case s.Binary(op="*", left=left, right=right):
-            return [*_factors(left), *_factors(right)]
-        case _:
-            return [] if is_number(expr, 1) else [expr]
-
-
-def _expanded(expr: s.Expr) -> e.Sum | s.Expr:
-    """A sum of terms without the coefficient of one alone; the expression itself where there is no such sum."""
+    """Divide f by g: factors that both have cancel, and powers are written as one product unless that is longer."""
+    above, below = split_product(f), split_product(g)
     try:
-        found = e.expand(expr)
+        terms = {factor: e.expand(factor) for factor in (*above, *below)}
     except OutOfReachError:
-        return expr
-    return dict.fromkeys(found, UNITY) if len(found) == 1 else found
+        return b.quotient(above, below)
+    for factor in tuple(above):
+        if (shared := next((base for base in below if terms[base] == terms[factor]), None)) is not None:
+            above.remove(factor)
+            below.remove(shared)
+    plain = b.quotient(above, below)
+    if any(len(terms[factor]) != 1 for factor in (*above, *below)):
+        return plain
+    top, bottom = (prod((next(iter(terms[x])) for x in side), start=e.UNIT_TERM) for side in (above, below))
+    ratio = (top / bottom).tree()
+    return ratio if _shape(top / bottom) or len(format_expression(ratio)) < len(format_expression(plain)) else plain
+
+
+def split_product(expr: s.Expr) -> list[s.Expr]:
+    """Split a product into its factors; 1 has none."""
+    if isinstance(expr, s.Binary) and expr.op == "*":
+        return [*split_product(expr.left), *split_product(expr.right)]
+    return [] if is_number(expr, 1) else [expr]
 
 
 def order(relation: str, bound: s.Expr) -> Formula:

@@ -10,7 +10,7 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
 from archline.analysis.checks.conditions import assumptions
-from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
+from archline.analysis.cost import Cost, Costs, Regime, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from archline.analysis.metrics.tally import DerivationStep
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
-Case = tuple[str, Poly | None, Poly | None]
-"""A lower and an upper bound, and where these hold."""
+Case = tuple[str, Poly | None, Poly | None, Regime | None]
+"""A lower and an upper bound, where these hold, and the regime of the sizes that this is."""
 
 
 @record(eq=False)
@@ -66,12 +66,12 @@ class CostRow(Cost):
         if self.lower is None or self.upper is None:
             return
         if self.alternatives:
-            yield "", self.lower, None
-            yield from ((each.when, None, each.upper) for each in self.alternatives)
+            yield "", self.lower, None, None
+            yield from ((each.when, None, each.upper, None) for each in self.alternatives)
         elif self.regimes:
-            yield from ((each.when, each.lower, each.upper) for each in self.regimes)
+            yield from ((each.when, each.lower, each.upper, each) for each in self.regimes)
         else:
-            yield "", self.lower, self.upper
+            yield "", self.lower, self.upper, None
 
     @cached_property
     def _evaluated(self) -> tuple[ValueRange | None, Number | None, str]:
@@ -109,6 +109,14 @@ class CostRow(Cost):
     def growths(self) -> tuple[Growth, ...]:
         """What it is Theta of, or O and Omega; nothing where that is not known."""
         return () if self.derived is None or self.cost is None else self.derived.growths(self.cost)
+
+    @cached_property
+    def growths_by_case(self) -> tuple[str, ...]:
+        """The growth in each of its regimes; nothing where it is one for all, or is not known regime by regime."""
+        if self.derived is None or self.cost is None:
+            return ()
+        found = self.derived.growths_by_case(self.cost)
+        return tuple(growth_text(replace(each, where=()) for each in own) or "" for own in found)
 
     @property
     def open(self) -> str | None:
@@ -173,6 +181,8 @@ class CostView:
     text: Callable[[Poly], Formula]
     tree: Callable[[Poly], s.Expr]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
+    restrict_to: Callable[[Regime | None], Costs]
+    """The costs where a regime applies, whose `text` takes for granted what is known there."""
     derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
     divides: bool = False
@@ -226,6 +236,7 @@ def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more
         parameters=costs.parameters,
         text=costs.text,
         tree=costs.tree,
+        restrict_to=costs.restrict_to,
         symbols=tuple(sorted(costs_symbols(costs))),
         assumptions=costs.assumptions,
         warnings=unset_findings(*derived.executed, heeded=True),

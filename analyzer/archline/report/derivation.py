@@ -8,7 +8,7 @@ from fractions import Fraction
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.parallel import ScheduleBound
-from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Residency, TouchedRegion
+from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Regime, Residency, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
@@ -19,6 +19,7 @@ from archline.growth.growths import order
 from archline.ir.amounts import UnknownAmount, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import ratio, readable
+from archline.records import replace
 from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 from archline.report.cost_view import CostRow, CostView
 from archline.report.layout import Columns, Indented, Part, block_lines, wrap
@@ -50,8 +51,9 @@ def _by_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
         yield f"together: {metric} {_amount(view, row.lower, row.upper, row.why)}{call}"
         return
     yield f"together{call}:"
-    for when, lower, upper in row.cases:
-        yield _below(f"{'' if when == OTHERWISE else 'where '}{when}: {metric} {_amount(view, lower, upper, None)}")
+    for when, lower, upper, regime in row.cases:
+        amount = _amount(replace(view, text=view.restrict_to(regime).text), lower, upper, None)
+        yield _below(f"{'' if when == OTHERWISE else 'where '}{when}: {metric} {amount}")
 
 
 def _step(
@@ -235,11 +237,9 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
     yield f"every access is counted as a miss{why}"
-    for each in row.regimes:
-        where = "" if each.when == "otherwise" else "where "
-        yield f"{where}{each.when}: io <= {view.text(each.upper)}"
-    if not row.regimes and row.upper is not None:
-        yield f"io <= {view.text(row.upper)}"
+    for when, _, upper, regime in row.cases:
+        where = f"{'' if when == OTHERWISE else 'where '}{when}: " if when else ""
+        yield f"{where}io <= {'' if upper is None else view.restrict_to(regime).text(upper)}"
     less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
     yield f"{less}, where loops share the lines that they walk along"
 
@@ -337,15 +337,13 @@ class _Writer:
             return [["", "", row.why or "unknown"]]
         if not row.regimes:
             return self._between("", row.lower, row.upper)
-        return [line for each in row.regimes for line in self._between(f"{each.when}:", each.lower, each.upper)]
+        return [line for x in row.regimes for line in self._between(f"{x.when}:", x.lower, x.upper, x)]
 
-    def _between(self, where: str, lower: Poly, upper: Poly) -> list[list[str]]:
+    def _between(self, where: str, lower: Poly, upper: Poly, regime: Regime | None = None) -> list[list[str]]:
+        text = self._view.restrict_to(regime).text
         if lower == upper:
-            return [[where, f"{self._function} =", self._view.text(lower)]]
-        return [
-            [where, f"{self._function} >=", self._view.text(lower)],
-            ["", f"{self._function} <=", self._view.text(upper)],
-        ]
+            return [[where, f"{self._function} =", text(lower)]]
+        return [[where, f"{self._function} >=", text(lower)], ["", f"{self._function} <=", text(upper)]]
 
     # Proofs
     def _claim(self, claim: ProvedClaim) -> Iterator[Part]:

@@ -12,13 +12,13 @@ from archline.analysis.cache.chosen_regimes import LINE, is_constant, point_of, 
 from archline.analysis.cost import ConditionalBound, Regime, Residency
 from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
-from archline.expr.text import Formula, behind, conjunction, joined, phrase
+from archline.expr.text import Formula, behind, joined, phrase
 from archline.growth.leading_terms import CACHE, grown
 from archline.growth.short_forms import cut, divisors, lead_of, short_form
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
-from archline.records import record, replace
+from archline.records import record
 from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import any_schedule_bound_text, compulsory_label, gap_lines
 
@@ -39,6 +39,11 @@ class PageRow:
     def cells(self) -> tuple[str, ...]:
         """The cells of its row."""
         return self.label, self.form, self.status, self.growth
+
+
+def label_of(row: CostRow) -> str:
+    """Name a row."""
+    return IO if row.metric == "io" else row.metric
 
 
 def divisors_of(row: CostRow) -> frozenset[str]:
@@ -167,7 +172,7 @@ def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
     """The rows of a metric, with its growth, and why it has no Theta."""
-    label = IO if row.metric == "io" else row.metric
+    label = label_of(row)
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
         yield PageRow(label, _values(row), _tightness(row))
@@ -200,31 +205,25 @@ def _tightness(row: CostRow) -> str:
 def _shorter_by_cases(view: CostView, row: CostRow) -> bool:
     """Whether the forms of its cases are shorter together than the one form for all sizes."""
     assert row.upper is not None
-    return sum(len(view.text(each.upper)) for each in row.regimes) < len(view.text(row.upper))
+    lengths = (len(view.restrict_to(regime).text(regime.upper)) for regime in row.regimes)
+    return sum(lengths) < len(view.text(row.upper))
 
 
 def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
-    """The last of the cases, which leaves out small sizes, or all where they are few, each with its growth."""
-    shown = row.regimes if len(row.regimes) <= CASES else row.regimes[-1:]
-    growths = _growths_by_case(row) if growth and len(shown) > 1 else ()
-    for each, own in zip_longest(shown, growths or (growth,), fillvalue=""):
-        assert isinstance(each, Regime)
-        where = phrase("where ", each.when) if each.where else each.when
-        upper = short_form(each.upper, view.text)
-        if each.upper == each.lower:
-            yield PageRow(label, upper, where, own)
-        else:
-            yield PageRow(label, behind("<=", upper), where, own)
-            yield PageRow("", behind(">=", short_form(each.lower, view.text)))
+    """All cases of the sizes, each with its growth; of many that a recursion begins with only the last one."""
+    many = len(row.regimes) > CASES and not all(each.conditions for each in row.regimes)
+    shown = row.regimes[-1:] if many else row.regimes
+    growths = row.growths_by_case if growth and not many else ()
+    for regime, own in zip_longest(shown, growths or (growth,), fillvalue=""):
+        assert isinstance(regime, Regime)
+        where = phrase("where ", regime.when) if regime.where else regime.when
+        lower, upper = (short_form(end, view.restrict_to(regime).text) for end in (regime.lower, regime.upper))
+        yield PageRow(label, upper if regime.exact else behind("<=", upper), where, own)
+        if not regime.exact:
+            yield PageRow("", behind(">=", lower))
         label = ""
-
-
-def _growths_by_case(row: CostRow) -> tuple[str, ...]:
-    """The growth in each of the cases, in their order; nothing where it is not known case by case."""
-    where = [conjunction(each.where) for each in row.growths]
-    if len(where) != len(row.regimes) or not all(where) or where[:-1] != [each.when for each in row.regimes[:-1]]:
-        return ()
-    return tuple(replace(each, where=()).text or "" for each in row.growths)
+    if many:
+        yield PageRow("", f"{len(row.regimes) - 1} other cases: --all")
 
 
 def _values(row: CostRow) -> str:
@@ -242,8 +241,9 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
         yield from gap_lines(row)
         return
     found = row.attained
-    lower = row.regimes[-1].lower if row.regimes else row.lower
-    least, kind = short_form(lower, view.text), compulsory_label(row, lower)
+    last = row.regimes[-1] if row.regimes else None
+    lower = row.lower if last is None else last.lower
+    least, kind = short_form(lower, view.restrict_to(last).text), compulsory_label(row, lower)
     if found is None or not found.floors:
         yield phrase("lower bound: ", least, f", {kind}")
     else:

@@ -67,13 +67,13 @@ def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]
         place = f" ({row.place})" if row.place else ""
         yield name, row.status, "?", f"{row.why}{place}"
     status: str = row.status
-    for when, lower, upper in row.cases:
+    for when, lower, upper, regime in row.cases:
         if when:
             label = phrase(*("where " * (when != "otherwise"), when, ":"))
             yield name, row.status if lower is not None else "", "", label
             name = status = ""
         for relation, value in relations(lower, upper):
-            yield name, status, relation, view.text(value)
+            yield name, status, relation, view.restrict_to(regime).text(value)
             name = status = ""
         for looked, least in row.lowers if upper is None else ():
             yield "", "", "", f"by {looked}:"
@@ -123,7 +123,7 @@ def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     cost = {
         **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
-            *(pick(each, "when", "lower", "upper") for each in row.regimes),
+            *(to_json_value(pick(each, "when", "lower", "upper"), view.restrict_to(each).text) for each in row.regimes),
             *({"when": each.when, "lower": row.lower or ZERO, "upper": each.upper} for each in row.alternatives),
         ],
         "lowers": [{"by": looked, "lower": lower} for looked, lower in row.lowers],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 
 from archline.claims.communication_bounds import Ends
 from archline.costs.communication import replication_note
@@ -28,7 +29,16 @@ from archline.report.communication import (
     on_processors,
 )
 from archline.report.cost_view import CostRow, CostView
-from archline.report.costs.forms import IO, LEADING, PageRow, bound_sentences, divisors_of, metric_rows, regime_rows
+from archline.report.costs.forms import (
+    IO,
+    LEADING,
+    PageRow,
+    bound_sentences,
+    divisors_of,
+    label_of,
+    metric_rows,
+    regime_rows,
+)
 from archline.report.documents import Document, Section, Table, text
 from archline.report.findings import tally
 from archline.report.view import Contract, shown_place
@@ -51,20 +61,22 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     lines = [line for row, growth, why in found for line in metric_rows(view, row, growth, why)]
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
-    io = next((row for row in rows if row.metric in OF_CACHE), None)
-    regimes = [] if io is None or view.at is not None else list(regime_rows(view, io))
-    bound = () if io is None else tuple(bound_sentences(view, io))
+    of_cache = [row for row in rows if row.metric in OF_CACHE]
+    regimes = [[] if view.at is not None else list(regime_rows(view, row)) for row in of_cache]
+    titles = [label_of(row) if view.at is None and len(of_cache) > 1 else "" for row in of_cache]
+    by_cache = [
+        Section(title, (_by_cache(row, each), *bound_sentences(view, row)))
+        for title, row, each in zip(titles, of_cache, regimes, strict=True)
+    ]
     notes = list(_notes(view))
     if case is not None:
         notes.insert(0, phrase("where ", case.case_when, "; for all sizes see --all"))
-    if any("~" in line.form + line.status for line in (*lines, *regimes)):
-        with_lines = ("; of io, for ", Formula(b.least(("L",), 2)[0])) if io is not None and not view.on_grid else ()
+    if any("~" in line.form + line.status for line in (*lines, *chain(*regimes))):
+        names = joined([row.metric for row in of_cache], " and ")
+        with_lines = (f"; of {names}, for ", Formula(b.least(("L",), 2)[0])) if names and not view.on_grid else ()
         notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):
         notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
-    by_cache = Table(
-        ("in the cache", "io at most", "where"), tuple(each.cells[:3] for each in regimes), headed=False, below=(2,)
-    )
     costs = Table(
         ("metric", "cost", "status", "growth"), tuple(each.cells for each in lines), headed=False, below=(2, 3)
     )
@@ -76,13 +88,19 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         doc,
         place,
         (
-            (costs, Section("", (by_cache, *bound))),
+            (costs, *by_cache),
             (_least(known),) if shown and known is not None else (),
             on_several(view),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
             notes,
         ),
     )
+
+
+def _by_cache(row: CostRow, rows: Sequence[PageRow]) -> Table:
+    """The upper bounds by the size of the cache."""
+    head = ("in the cache", f"{row.metric} at most", "where")
+    return Table(head, tuple(each.cells[:3] for each in rows), headed=False, below=(2,))
 
 
 def on_several(view: CostView) -> tuple[Section, ...]:

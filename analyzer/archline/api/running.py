@@ -14,7 +14,7 @@ from archline.energy import running
 from archline.energy.running import ExecutedRun
 from archline.execution.cache import WorkStealing
 from archline.expr.intervals import EvaluationError
-from archline.language.metrics import EXECUTED, OF_CACHE
+from archline.language.metrics import EXECUTED, OF_CACHE, WORD
 from archline.records import record, replace
 from archline.report import runs
 from archline.report.communication import CommunicationView, counted_view
@@ -82,6 +82,9 @@ class Run(ExecutedRun, WithPage):
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
         metrics, unchecked = dict(costs.costs.metrics), dict[str, str]()
+        serial = self.cache is not None and self._not_derived is None and processors is None
+        requested = () if costs.on_grid else ("accesses", *(("writebacks", "bytes") if serial else ()))
+        metrics |= {metric: costs.including(metric).without_io[metric] for metric in requested}
         if self.cache is None:
             del metrics["io"]
         elif (reason := self._not_derived) is not None:
@@ -93,6 +96,11 @@ class Run(ExecutedRun, WithPage):
             metrics["io"] = several if several.upper is None else replace(several, status="bounded")
         derived, unknown = derived_at(metrics, {**point, **of_cache})
         unchecked |= unknown
+        if derived.keys() >= {"io", "writebacks", "bytes"}:
+            # The replacement with the fewest misses may move more bytes than another one.
+            lines = derived["io"].upper + derived["writebacks"].upper
+            derived["bytes"] = replace(derived["bytes"], upper=lines * of_cache["L"] * WORD)
+            metrics["bytes"] = replace(metrics["bytes"], status="bounded")
         derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
             # A kind that only the one side knows counts nothing on the other.

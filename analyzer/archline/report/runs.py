@@ -64,7 +64,13 @@ def notes(view: RunView) -> list[str]:
     least = [] if view.communication is None else list(of_run(view.communication))
     if view.run.execution.replicated:
         least.append(replication_note({}, view.communication is not None))
-    return [*matrix, *costs, *timed, *least, view.data, *(f"{m}: {why}" for m, why in view.unchecked.items())]
+    return [*matrix, *costs, *timed, *least, view.data, *unchecked_notes(view)]
+
+
+def unchecked_notes(view: RunView) -> list[str]:
+    """Say of metrics why they are not compared with derived bounds, each reason once."""
+    reasons = dict.fromkeys(view.unchecked.values())
+    return [f"{', '.join(m for m, why in view.unchecked.items() if why == reason)}: {reason}" for reason in reasons]
 
 
 def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:

@@ -6,6 +6,7 @@ What rounding by a number takes away is a bounded remainder: with n = 8*q + r in
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 from math import gcd, lcm, prod
@@ -33,12 +34,16 @@ REST, PART = "rest ", "part "
 
 @record
 class GrowthCase:
-    """Where all `conditions` are at least 0, a cost lies between two expressions without rounding by numbers."""
+    """Where all `conditions` are at least 0, a cost lies between two expressions without rounding by numbers.
+
+    With `some_classes` it does so only at some remainders of the sizes, or the conditions hold at a few sizes more.
+    """
 
     conditions: Conditions
     facts: Facts
     lower: Poly
     upper: Poly
+    some_classes: bool = False
 
 
 def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
@@ -86,21 +91,25 @@ def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """By the remainders of the sizes, of which the value is a polynomial in each class: those of one sign together."""
     found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
-    for known, part, sizes in _classes(value, facts):
+    regions, classes = Counter[frozenset[Poly]](), list(_classes(value, facts))
+    for known, part, sizes in classes:
         for conditions, _, each in _by_signs(known.simplify(part), known, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
             scaled = [condition / a.content(condition - condition.constant_term) for condition in here]
+            regions[frozenset(scaled)] += 1
             leads = {condition - condition.constant_term: condition.constant_term for condition in scaled}
             limits, forms = found.setdefault(frozenset(leads), (leads, []))
             limits |= {lead: max(number, limits[lead]) for lead, number in leads.items()}
             forms.append(each.substitute(sizes))
+    some_classes = min(regions.values(), default=0) < len(classes)
     for limits, forms in found.values():
         conditions, there = tuple(lead + most for lead, most in limits.items()), facts
         for condition in conditions:
             there = there.with_nonnegative(condition)
         atoms = {atom for each in forms for atom in each.atoms()}
         settled = all(isinstance(atom, Symbol) and facts.nonnegative(Poly.of_atom(atom)) for atom in atoms)
-        yield GrowthCase(conditions, there, _envelope(forms, min), _envelope(forms, max)) if settled else None
+        envelope = _envelope(forms, min), _envelope(forms, max)
+        yield GrowthCase(conditions, there, *envelope, some_classes) if settled else None
 
 
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:

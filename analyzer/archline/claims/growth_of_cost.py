@@ -407,6 +407,8 @@ class _Search:
 
     def _by_cases(self, found: CostGrowth) -> CostGrowth:
         """The least of what the cost is Theta of in each case, if it is that; else each with its cases."""
+        if any(case.some_classes for _, case in self._cases):
+            return found
         nowhere = [each for each in self._cases if not each[1].upper]
         others = [each for each in self._cases if each[1].upper]
         if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:

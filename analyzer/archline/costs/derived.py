@@ -261,7 +261,8 @@ class DerivedCosts:
             [growth for growth in growths if all(_holds_all_over(regime, fact, scope) for fact in growth.where)]
             for regime in cost.regimes
         ]
-        return by_regime if all(by_regime) else []
+        known = (growths or not regime.upper for growths, regime in zip(by_regime, cost.regimes, strict=True))
+        return by_regime if all(known) else []
 
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:

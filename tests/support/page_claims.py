@@ -1,0 +1,221 @@
+"""Claims that the pages of an algorithm's costs make, read from what the formats print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import archline as al
+from archline.api.algorithms import Algorithm
+from archline.api.costs import CostReport
+from archline.costs.sizes import from_python
+from archline.expr.intervals import ends
+from archline.expr.values import evaluate, holds
+from archline.language.parser import parse_expression
+from archline.report import documents
+from archline.report.costs import full, page
+from archline.report.json import render
+from printed_claims import GROWTH
+
+OTHERWISE = "otherwise"
+ESCAPED = re.compile(r"\\([\\`*<>\[\]|#_])")
+CACHE_METRICS = ("io", "writebacks", "bytes")
+
+
+@dataclass(frozen=True)
+class PageClaim:
+    """What a page says of a metric: `relation` to an expression, or a growth, where all conditions hold."""
+
+    metric: str
+    relation: str
+    text: str
+    where: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> str:
+        """The claim as an `ensures`."""
+        when = f" when {', '.join(self.where)}" if self.where else ""
+        return f"ensures {self.metric} {self.relation} {self.text}{when}"
+
+
+@dataclass
+class Rows:
+    """The rows of one metric, by the conditions of their cases."""
+
+    metric: str
+    cases: list[tuple[str, list[tuple[str, str]], str]]
+
+    @property
+    def claims(self) -> Iterator[PageClaim]:
+        """All of them; of cases of the sizes the first whose condition holds applies."""
+        exclusive = any(when == OTHERWISE for when, *_ in self.cases)
+        by_case = exclusive and sum(bool(growth) for *_, growth in self.cases) > 1
+        before: list[str] = []
+        for when, bounds, growth in self.cases:
+            where = (*before, *([when] if when not in ("", OTHERWISE) else []))
+            yield from (PageClaim(self.metric, relation, text, where) for relation, text in bounds)
+            yield from _growths(self.metric, growth, where if by_case else ())
+            if exclusive and when not in ("", OTHERWISE):
+                before.append(f"not ({when})")
+
+
+def _growths(metric: str, growth: str, where: tuple[str, ...]) -> Iterator[PageClaim]:
+    for each in GROWTH.findall(growth):
+        order, _, when = each.partition(" where ")
+        own = (*where, *([when] if when else []))
+        yield PageClaim(metric, "==", "0", own) if order == "0" else PageClaim(metric, "is", order, own)
+
+
+def of_json(text: str) -> Iterator[PageClaim]:
+    """Those of `--format json`."""
+    for metric, cost in json.loads(text)["costs"].items():
+        if cost["lower"] is None:
+            continue
+        whole = [(relation, text) for relation, text in _ends(cost["lower"], cost["upper"])]
+        yield from Rows(metric, [("", [] if metric in CACHE_METRICS and cost["regimes"] else whole, "")]).claims
+        cases = [(each["when"], list(_ends(each["lower"], each["upper"])), "") for each in cost["regimes"]]
+        yield from Rows(metric, cases).claims
+        yield from _growths(metric, cost["growth"] or "", ())
+        yield from (PageClaim(metric, ">=", each["lower"]) for each in cost["lowers"])
+
+
+def _ends(lower: str, upper: str) -> Iterator[tuple[str, str]]:
+    yield from [("==", lower)] if lower == upper else [(">=", lower), ("<=", upper)]
+
+
+def tables(markdown: str) -> Iterator[list[list[str]]]:
+    """The tables of a page in Markdown, their heads first, without its marks."""
+    rows: list[list[str]] = []
+    for line in [*markdown.split("\n"), ""]:
+        if line.startswith("|"):
+            cells = re.split(r" \| ", line.strip()[2:-2])
+            rows.append([ESCAPED.sub(r"\1", cell.replace("`", "")).strip() for cell in cells])
+        elif rows:
+            yield [rows[0], *rows[2:]]
+            rows = []
+
+
+def of_page(markdown: str) -> Iterator[PageClaim]:
+    """Those of the first page: of its rows, and of the bounds by the size of the cache."""
+    found = list(tables(markdown))
+    for head, *rows in found:
+        if head == ["metric", "cost", "status", "growth"]:
+            yield from _of_first_table(rows)
+        elif head[0] == "in the cache":
+            metric = head[1].split()[0]
+            known = ((form, where) for _, form, where in rows if not re.search(r"~|\.\.\.", form + where))
+            yield from (PageClaim(metric, "<=", form, (where,)) for form, where in known)
+
+
+def _of_first_table(rows: Sequence[Sequence[str]]) -> Iterator[PageClaim]:
+    metrics: list[Rows] = []
+    for label, form, status, growth in rows:
+        if label:
+            metrics.append(Rows(label.split()[0], []))
+        cases = metrics[-1].cases
+        where = status.removeprefix("where ") if status.startswith(("where ", OTHERWISE)) else ""
+        if label or where:
+            cases.append((where, [], growth))
+        relation, text = re.match(r"(<=|>=)?\s*(.*)", form).groups()
+        plain = (
+            not any(mark in form for mark in ("~", "work/span", "by the size", "--all", "see ", "..."))
+            and status != "unknown"
+        )
+        if plain and (relation or label or where):
+            cases[-1][1].append((relation or "==", text))
+    yield from (claim for each in metrics if each.metric not in ("parallelism",) for claim in each.claims)
+
+
+def of_full_page(markdown: str) -> Iterator[PageClaim]:
+    """Those of `--all`."""
+    for head, *rows in tables(markdown):
+        if head != ["metric", "status", "", "cost"]:
+            continue
+        metrics: list[Rows] = []
+        growths: list[PageClaim] = []
+        for label, status, relation, text in rows:
+            if label:
+                metrics.append(Rows(label, [("", [], "")]))
+            name, cases = metrics[-1].metric, metrics[-1].cases
+            if status == "growth":
+                growths += _growths(name, text, ())
+            elif relation in ("=", "<=", ">="):
+                cases[-1][1].append(("==" if relation == "=" else relation, text))
+            elif text.endswith(":") and not text.startswith("by "):
+                cases.append((text[:-1].removeprefix("where "), [], ""))
+        kinds = [each for each in metrics if each.metric not in ("add", "mul", "div", "sub", "sqrt")]
+        yield from (claim for each in kinds for claim in each.claims)
+        yield from growths
+
+
+def claims_of(report: CostReport, metrics: Sequence[str] | None = None) -> list[str]:
+    """What all formats print of an algorithm's costs, of some metrics or all, as `ensures`."""
+    view = report.view(without_io=metrics is not None and not {*CACHE_METRICS} & {*metrics})
+    shown = view.only(metrics)
+    case = view.case()
+    pages = [documents.markdown(page.document(view, metrics)), documents.markdown(full.document(shown))]
+    found = [*of_json(render(full.as_document(shown))), *of_full_page(pages[1])]
+    # Where every axis of a grid has several processors, the first page is of these.
+    found += [
+        replace(each, where=(*each.where, *([case.case_when] if case is not None else [])))
+        for each in of_page(pages[0])
+    ]
+    return list(dict.fromkeys(each.written for each in found))
+
+
+def values_of_page(markdown: str) -> dict[str, tuple[Fraction, Fraction]]:
+    """The values of the first page at sizes, by metric."""
+    found = {}
+    for head, *rows in tables(markdown):
+        if head == ["metric", "cost", "status", "growth"]:
+            shown = {label.split()[0]: form.split(" .. ") for label, form, *_ in rows if label not in ("", "parallelism")}
+            known = {metric: each for metric, each in shown.items() if re.fullmatch(r"-?[\d/]+", each[0])}
+            found |= {metric: (Fraction(each[0]), Fraction(each[-1])) for metric, each in known.items()}
+    return found
+
+
+def disagreements_at(algorithm: Algorithm, sizes: Mapping[str, int], cache: al.Cache | None) -> Iterator[str]:
+    """Where a page at sizes says other than JSON, the API and `run` say, or than forms do at these sizes."""
+    report = algorithm.cost()
+    metrics = [] if report.on_grid else ["accesses", *(["writebacks", "bytes"] if cache is not None else [])]
+    for metric in metrics:
+        report = report.including(metric)
+    of_cache = {} if cache is None else {"Z": cache.Z, "L": cache.L}
+    point = report.point_of_run(from_python({**sizes, **of_cache}))
+    view = report.view(point)
+    shown = values_of_page(documents.markdown(page.document(view, report.metrics)))
+    written = json.loads(render(full.as_document(view)))["costs"]
+    counts = algorithm.run(sizes, cache=cache, compiled=False).view.counts
+    for metric, (low, high) in shown.items():
+        where = f"{metric} at {sizes}, {of_cache}: {low} .. {high}"
+        value = written[metric]["value"]
+        if (low, high) != (Fraction(value["lower"]), Fraction(value["upper"])):
+            yield f"{where}, JSON has {value}"
+        called = report[metric].at(dict(point))
+        if (low, high) != (called if isinstance(called, tuple) else (called, called)):
+            yield f"{where}, the API has {called}"
+        executed = counts.executed.get(metric)
+        if executed is not None and not (low <= executed and (executed <= high or metric == "bytes")):
+            yield f"{where}, a run has {executed}"
+        least, most = form_ends(written[metric], point)
+        if high < least or most < low or (executed is not None and executed < least):
+            yield f"{where}, the forms are {least} .. {most}"
+    yield from (f"{metric} of a run is outside" for metric in counts.outside)
+
+
+def form_ends(cost: Mapping[str, Any], point: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:
+    """The values of the forms of a cost in JSON: those of the first case that applies, or the least upper bound."""
+
+    def value(text: str) -> Fraction:
+        return ends(evaluate(parse_expression(text), point))[0]
+
+    held = [
+        each for each in cost["regimes"] if each["when"] == OTHERWISE or holds(parse_expression(each["when"]), point)
+    ]
+    if cost["regimes"] and cost["regimes"][-1]["when"] == OTHERWISE:
+        return value(held[0]["lower"]), value(held[0]["upper"])
+    return value(cost["lower"]), min(value(each["upper"]) for each in (*held, cost))

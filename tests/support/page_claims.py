@@ -13,8 +13,8 @@ import archline as al
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.costs.sizes import from_python
-from archline.expr.intervals import ends
-from archline.expr.values import evaluate, holds
+from archline.expr.values import ends, evaluate, holds
+from archline.language.metrics import METRICS
 from archline.language.parser import parse_expression
 from archline.report import documents
 from archline.report.costs import full, page
@@ -53,7 +53,8 @@ class Rows:
     def claims(self) -> Iterator[PageClaim]:
         """All of them; of cases of the sizes the first whose condition holds applies."""
         exclusive = any(when == OTHERWISE for when, *_ in self.cases)
-        by_case = exclusive and sum(bool(growth) for *_, growth in self.cases) > 1
+        # A growth of all sizes stands in the first row alone.
+        by_case = exclusive and any(growth for *_, growth in self.cases[1:])
         before: list[str] = []
         for when, bounds, growth in self.cases:
             where = (*before, *([when] if when not in ("", OTHERWISE) else []))
@@ -147,8 +148,8 @@ def of_full_page(markdown: str) -> Iterator[PageClaim]:
                 cases[-1][1].append(("==" if relation == "=" else relation, text))
             elif text.endswith(":") and not text.startswith("by "):
                 cases.append((text[:-1].removeprefix("where "), [], ""))
-        kinds = [each for each in metrics if each.metric not in ("add", "mul", "div", "sub", "sqrt")]
-        yield from (claim for each in kinds for claim in each.claims)
+        # Below the flops those of each kind stand.
+        yield from (claim for each in metrics if each.metric in METRICS for claim in each.claims)
         yield from growths
 
 
@@ -172,7 +173,9 @@ def values_of_page(markdown: str) -> dict[str, tuple[Fraction, Fraction]]:
     found = {}
     for head, *rows in tables(markdown):
         if head == ["metric", "cost", "status", "growth"]:
-            shown = {label.split()[0]: form.split(" .. ") for label, form, *_ in rows if label not in ("", "parallelism")}
+            shown = {
+                label.split()[0]: form.split(" .. ") for label, form, *_ in rows if label not in ("", "parallelism")
+            }
             known = {metric: each for metric, each in shown.items() if re.fullmatch(r"-?[\d/]+", each[0])}
             found |= {metric: (Fraction(each[0]), Fraction(each[-1])) for metric, each in known.items()}
     return found
@@ -201,6 +204,8 @@ def disagreements_at(algorithm: Algorithm, sizes: Mapping[str, int], cache: al.C
         executed = counts.executed.get(metric)
         if executed is not None and not (low <= executed and (executed <= high or metric == "bytes")):
             yield f"{where}, a run has {executed}"
+        if written[metric]["lower"] is None:
+            continue
         least, most = form_ends(written[metric], point)
         if high < least or most < low or (executed is not None and executed < least):
             yield f"{where}, the forms are {least} .. {most}"

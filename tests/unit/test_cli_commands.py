@@ -137,7 +137,7 @@ def test_run_shows_executed_between_derived() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in table.splitlines()}
     # 2*n*m*p flops; three reads and a write for each product; C, A and B fit 16 lines of 4 words.
     assert rows["flops"] == ["120", "120", "120", "exact"]
-    assert rows["accesses"] == ["240"]
+    assert rows["accesses"] == ["240", "240", "240", "exact"]
     assert rows["io"] == [*[str(3 * 1 + 4 * 2 + 3 * 2)] * 3, "bounded"]
     assert "io is counted for Z = 64 words, L = 4 words a line (16 lines), optimal replacement" in result.out
     assert result.code == 0

@@ -77,6 +77,7 @@ def test_values_of_a_page_are_those_of_all_commands(kind: str, seed: int, tmp_pa
     algorithm = al.algorithm(f"{file}::main")
     for _ in range(2):
         sizes = {name: source.randrange(1, 9) for name in algorithm.report().names.sizes}
+        sizes |= {"P": source.randrange(1, 5)} if algorithm.node.grid else {}
         line = source.randrange(1, 5)
         cache = None if algorithm.node.grid else al.Cache(Z=line * source.randrange(1, 10), L=line)
         with suppress(ArchlineError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from archline.records import record
 SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
 """The signs of left less right with which a relation holds."""
 INEQUALITIES = ("<=", ">=", "<", ">")
-EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
+EQUAL, DIFFERS, UNDECIDED, READING = "equal", "differs", "undecided", "reading"
 
 
 @record
@@ -66,7 +67,9 @@ class SeparatingPoint:
 
 @record
 class RowVerdict:
-    """The verdict on a row, `equal`, `differs` or `undecided`, what is derived, why, and how."""
+    """The verdict on a row, what is derived, why, and how. A `reading` is what differs word for word and is equal under
+    another reading of the text, which is evaluated too.
+    """
 
     row: PrintedRow
     verdict: str
@@ -75,6 +78,12 @@ class RowVerdict:
     steps: Sequence[str] = ()
     within_rounding: bool = False
     witness: SeparatingPoint | None = None
+
+    @property
+    def is_slip(self) -> bool:
+        """Whether all that differs is a name or an exponent that stands for another."""
+        exchanged = re.search(r" stands where |\blists ", self.reason) and "the factor " not in self.reason
+        return self.verdict == DIFFERS and bool(exchanged)
 
 
 def short(value: Fraction, digits: int = 4) -> str:
@@ -133,8 +142,8 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
-            reason = f"one holds and the other does not: {witness}"
-            if positive:
+            reason = forms.exchanged([a], [c]) or forms.exchanged([b], [d]) if positive else str(witness)
+            if positive and not reason:
                 side = "left" if same is (printed.op[0] == "<") else "right"
                 ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
                 reason = f"the {side} side is {ratio} times what follows"

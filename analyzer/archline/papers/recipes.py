@@ -20,6 +20,7 @@ from archline.papers import forms, rules, tables, words
 from archline.papers.findings import (
     DIFFERS,
     EQUAL,
+    READING,
     UNDECIDED,
     RowVerdict,
     SeparatingPoint,
@@ -213,7 +214,7 @@ _RECIPES: dict[str, tuple[Callable[[PrintedRow], RowVerdict], tuple[str, ...], t
     "units": (tables.units, ("printed", "rule"), ("units",)),
     "crossing": (tables.crossing, ("printed", "left", "right", "over", "between"), _OF_TABLES),
     "claim": (words.claim, ("printed",), ("where", "cases", *_OF_TABLES)),
-    "growth": (words.growth, ("printed",), ("form", "use", "cost", "relation", "where")),
+    "growth": (words.growth, ("printed", "use", "cost"), ("relation", "where")),
     "run": (words.run, ("printed", "runs"), ("program", "cases", *_OF_TABLES)),
 }
 INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
@@ -222,7 +223,16 @@ INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType
 
 
 def derive(row: PrintedRow) -> RowVerdict:
-    """What the recipe of a row finds. Raises ArchlineError for what it cannot read, with the place in the file."""
+    """What the recipe of a row finds, and what differs again under its `reading`, if it has one. Raises ArchlineError
+    for what it cannot read, with the place in the file.
+    """
+    found = _derive(row)
+    if found.verdict != DIFFERS or not row.has("reading") or _derive(row.read_otherwise).verdict != EQUAL:
+        return found
+    return replace(found, verdict=READING)
+
+
+def _derive(row: PrintedRow) -> RowVerdict:
     try:
         return _RECIPES[row.kind][0](row)
     except ArchlineError as problem:

@@ -10,7 +10,7 @@ from typing import Any
 
 from archline.language.diagnostics import counted, did_you_mean, error
 from archline.papers import rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict
+from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import column
@@ -22,12 +22,14 @@ from archline.resources import resource
 INTRODUCTION = """# What the papers print, and what follows
 
 What `archline papers --format markdown` prints: equations, cells of tables and sentences of papers, each derived again
-from its definitions, first those that do not hold. No verdict is written by hand: [they are
+from its definitions: first those that do not hold, slips of the pen last, then those that hold under one reading of the
+text and not word for word. No verdict is written by hand: [they are
 computed](reference/command-papers.md), and `archline papers --place PLACE --explain` shows each derivation.
 """
 
-TALLIED = {DIFFERS: "do not hold", "rounded": "more within rounding", UNDECIDED: "undecided", EQUAL: "hold"}
-OF_ONE = {DIFFERS: "does not hold", EQUAL: "holds"}
+TALLIED = {DIFFERS: "do not hold", READING: "hold under a reading", UNDECIDED: "undecided", EQUAL: "hold"}
+OF_ONE = {DIFFERS: "does not hold", READING: "holds under a reading", EQUAL: "holds"}
+BEFORE_ROUNDING = "its numbers are taken as they may have been before they were rounded"
 
 
 def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
@@ -40,15 +42,15 @@ def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
 
 
 def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
-    wrong, equal, left = ([e for e in found if e.verdict == verdict] for verdict in (DIFFERS, EQUAL, UNDECIDED))
-    rounded = [each for each in wrong if each.within_rounding]
+    wrong, read, left, equal = ([each for each in found if each.verdict == verdict] for verdict in VERDICTS)
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
     yield from (f"{tally(found)}.", "")
     for title, rows in (
-        ("What does not hold", [each for each in wrong if not each.within_rounding]),
-        ("What does not hold as printed, but could before its numbers were rounded", rounded),
+        ("What does not hold", [each for each in wrong if not each.is_slip]),
+        ("Slips of the pen", [each for each in wrong if each.is_slip]),
+        ("What holds under a reading, and not word for word", read),
     ):
         if rows:
             yield from (f"### {title}", "", *(line for each in rows for line in entry(each)))
@@ -71,8 +73,8 @@ def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
 
 
 def tally(found: Sequence[RowVerdict]) -> str:
-    """How many rows do not hold, those within rounding by themselves, are undecided, and hold."""
-    kinds = Counter("rounded" if each.within_rounding else each.verdict for each in found)
+    """How many rows do not hold, hold under a reading, are undecided, and hold."""
+    kinds = Counter(each.verdict for each in found)
     said = [f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])]
     return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(said))))
 
@@ -83,7 +85,9 @@ def about(found: RowVerdict) -> str:
 
 
 def entry(found: RowVerdict) -> Iterator[str]:
-    """What explains a form that does not hold: the printed form, the derived one, the reason, and a numeric witness."""
+    """What explains a form that does not hold word for word: the printed form, the derived one, the reason, the reading
+    under which it holds, and a numeric witness.
+    """
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
@@ -93,13 +97,20 @@ def entry(found: RowVerdict) -> Iterator[str]:
     if not sentence:
         # What follows of a claim is the claim with another quantifier, as the reason says.
         yield f"- follows: {code(found.derived)}"
-    yield f"- because {found.reason}"
+    yield f"- {'because' if found.verdict == DIFFERS else 'word for word'} {found.reason}"
+    if found.verdict == READING:
+        yield f"- holds where {_reading(found)}"
     witness = found.witness
     if witness and row.kind != "units" and str(witness) not in found.reason:
         yield f"- at {witness.values}" if witness.sides in found.reason else f"- witness: {witness}"
     if row.assumes:
         yield f"- assuming: {'; '.join(row.assumes)}"
     yield ""
+
+
+def _reading(found: RowVerdict) -> str:
+    """How the print is taken where it holds."""
+    return BEFORE_ROUNDING if found.within_rounding else str(found.row.table("reading")["says"])
 
 
 def _defined(found: RowVerdict) -> str:
@@ -123,11 +134,9 @@ def code(text: str) -> str:
     return f"{marks}{' '.join(text.split())}{marks}"
 
 
-VERDICTS = (DIFFERS, UNDECIDED, EQUAL)
+VERDICTS = (DIFFERS, READING, UNDECIDED, EQUAL)
 LABEL = 15
 """Columns that the name of a part of an explanation takes."""
-LEAST_SUBJECT = 24
-"""Columns of a subject where its reason is long."""
 
 
 @record
@@ -136,7 +145,6 @@ class Rederived:
 
     papers: tuple[Paper, ...]
     rows: tuple[RowVerdict, ...]
-    whole: bool = False
     place: str | None = None
 
     @property
@@ -177,8 +185,8 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
     found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
     # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
-    found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.within_rounding))
-    return Rederived(read, tuple(found), only is not None or place is not None, place)
+    found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.is_slip, each.within_rounding))
+    return Rederived(read, tuple(found), place)
 
 
 def _within(asked: str, place: str) -> bool:
@@ -187,14 +195,21 @@ def _within(asked: str, place: str) -> bool:
 
 
 def derived(row: PrintedRow) -> list[RowVerdict]:
-    """The findings of a row: one, or one for each cell of its column, which names the others that differ."""
+    """The findings of a row: one, or one for each cell of its column, which names the others that do not hold so."""
     found = [derive(each) for each in column(row)]
     wrong = [
-        each.row.text("machines").rpartition("/")[2] for each in found if each.verdict == DIFFERS and len(found) > 1
+        each.row.text("machines").rpartition("/")[2]
+        for each in found
+        if each.verdict in (DIFFERS, READING) and len(found) > 1
     ]
     said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
-    said = (said if wrong else "") + (f"; {row.text('reading')}" if row.has("reading") else "")
-    return [replace(each, reason=each.reason + said) if each.verdict == DIFFERS else each for each in found]
+    remark, said = row.text("remark", ""), said if wrong else ""
+    return [
+        replace(each, reason=(f"{remark} ({each.reason})" if remark else each.reason) + said)
+        if each.verdict in (DIFFERS, READING)
+        else each
+        for each in found
+    ]
 
 
 def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
@@ -205,6 +220,7 @@ def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
         "place": place,
         **pick(row, "subject", "kind", "quote", "printed"),
         **pick(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
+        "reading": _reading(found) if found.verdict == READING else None,
         "witness": None if found.witness is None else str(found.witness),
         "steps": found.steps,
     }
@@ -223,18 +239,10 @@ def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterat
             lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
             yield from ("", *(f"  {each}" for each in lines))
         elif shown:
-            yield from (
-                "",
-                f"  {verdict}",
-                *(line for each in shown for line in _row(each, width, explain, result.whole)),
-            )
-    if not (explain or result.whole or all(each.verdict == EQUAL for each in rows)):
-        yield from ("", "  --place PLACE has whole reasons, --explain derivations")
+            yield from ("", f"  {verdict}", *(line for each in shown for line in _row(each, width, explain)))
+    if not (explain or result.place or all(each.verdict == EQUAL for each in rows)):
+        yield from ("", "  --explain has the derivations")
     yield ""
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 3]}..."
 
 
 def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
@@ -245,15 +253,13 @@ def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{place} ({holding} of {holding + others})" if others else place
 
 
-def _row(found: RowVerdict, width: int, explain: bool, whole: bool) -> Iterator[str]:
+def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     row = found.row
-    reason = f"{'within rounding: ' if found.within_rounding else ''}{found.reason or row.printed}"
-    room, subject = width - 4, row.subject
-    if not (explain or whole):
-        # The reason has the line, and the subject what is left of it.
-        subject = _cut(subject, max(LEAST_SUBJECT, room - len(f"{row.place} :  {reason}")))
-    line = f"{row.place} {subject}:  {reason}" if subject else f"{row.place}  {reason}"
-    yield from (f"    {each}" for each in (wrap(line, room) if explain or whole else [_cut(line, room)]))
+    reason = found.reason or row.printed
+    if found.verdict == READING:
+        reason = f"holds where {_reading(found)}; word for word {reason}"
+    line = f"{row.place} {row.subject}:  {reason}" if row.subject else f"{row.place}  {reason}"
+    yield from (f"    {each}" for each in wrap(line, width - 4))
     if not explain:
         return
     said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]

@@ -14,7 +14,7 @@ from archline.energy.formulas import value_of
 from archline.energy.machine_files import documents, machine, machine_names
 from archline.energy.machines import Machine
 from archline.energy.quantities import NUMERAL
-from archline.energy.units import NUMBER, Unit, parse_unit
+from archline.energy.units import Dimension, Unit, parse_unit
 from archline.expr.intervals import Interval
 from archline.expr.tree import Span, names, nodes
 from archline.language import syntax as s
@@ -40,6 +40,13 @@ class Printed:
     numeral: str
     unit: str
     counted: bool = False
+
+    @property
+    def dimension(self) -> Dimension:
+        """What the number is of, by its unit."""
+        own = parsed_unit(self.unit)
+        assert own is not None
+        return own.dimension
 
     @property
     def rounded(self) -> Interval:
@@ -82,13 +89,15 @@ def read_amount(text: str) -> Printed | None:
     numeral = found[1]
     mantissa, _, exponent = numeral.lower().partition("e")
     last = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    counted = unit.dimension == NUMBER and not exponent and "." not in numeral
+    counted = unit.factor == 1 and {*dict(unit.dimension.powers)} <= COUNTED and not exponent and "." not in numeral
     return Printed(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, found[2], counted)
 
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
-COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "reading", "define", "at", "widest")
+COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "remark", "reading", "define", "at", "widest")
+COUNTED = {"flop", "op", "word", "B", "line", "message"}
+"""Of what a whole number is exact."""
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
 MOST_EXPONENT = 1000
@@ -120,6 +129,16 @@ class PrintedRow:
     def printing(self, text: str) -> PrintedRow:
         """The row with another text in place of the printed one."""
         return replace(self, printed=text)
+
+    @property
+    def read_otherwise(self) -> PrintedRow:
+        """The row under its `reading`: with that one's inputs in place of its own, which go where the recipe is another."""
+        given = {key: each for key, each in self.table("reading").items() if key != "says"}
+        own = {key: each for key, each in self.inputs.items() if key != "reading"}
+        if "kind" in given:
+            own = {key: each for key, each in own.items() if key in COMMON}
+        kind, printed = given.get("kind", self.kind), given.get("printed", self.printed)
+        return replace(self, kind=kind, printed=printed, inputs={**own, **given})
 
     # The printed text
     @property
@@ -332,18 +351,27 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
     place, kind = read.text("place"), read.text("kind")
     printed, subject, quote = (read.text(key, "") for key in ("printed", "subject", "quote"))
     row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(read.listed("assumes")))
+    _check_inputs(row, keys)
+    if row.has("reading"):
+        if not isinstance(row.table("reading").get("says"), str):
+            raise row.wrong(rules.ROW_FORM, "a reading says in `says` how the print is taken", "reading")
+        _check_inputs(row.read_otherwise, keys)
+    return row
+
+
+def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
+    """Raise ArchlineError (AL612) for a recipe that there is not, or for inputs that it lacks or does not have."""
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
     needed, more = keys[row.kind]
     for key in needed:
-        if key not in table:
+        if key not in row.inputs:
             raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` lacks the input `{key}`", "kind")
-    for key in table:
+    for key in row.inputs:
         if key not in (*COMMON, *needed, *more):
             hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
             raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
-    return row
 
 
 def _too_large(form: s.Expr) -> bool:

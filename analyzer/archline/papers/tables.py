@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 from archline.energy.formulas import dimension_of, names_in, value_of
 from archline.energy.machines import Machine
@@ -16,7 +16,7 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, UNDECIDED, RowVerdict, SeparatingPoint, short
+from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, SeparatingPoint, short
 from archline.papers.rows import Printed, PrintedRow, parsed_unit
 from archline.records import replace
 
@@ -24,6 +24,8 @@ SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
 """Factors by which a print may be off."""
 FEW = 5
 """Characters of a numeral that two quantities may share by chance."""
+SAMPLED = 64
+"""Into how many parts a range is cut, to see that two curves cross once."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
@@ -37,6 +39,9 @@ def cell(row: PrintedRow) -> RowVerdict:
     low, high = (short(each / factor) for each in (allowed.lower, allowed.upper))
     named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
     steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
+    needed = _dimension(row, rule, {name: each.dimension for name, each in known.items()})
+    if needed != printed.dimension:
+        return _in_another_unit(row, exact, needed, row.text("rule"), steps)
     if printed.shows(exact):
         return RowVerdict(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
@@ -45,13 +50,18 @@ def cell(row: PrintedRow) -> RowVerdict:
     times = f"{short(printed.value / exact)} times that" if exact else "not 0"
     times = next((said for said, value in _slips(row, rule, known) if printed.shows(value)), times)
     reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
-    return RowVerdict(row, DIFFERS, derived, reason, steps, within, witness)
+    return RowVerdict(row, READING if within else DIFFERS, derived, reason, steps, within, witness)
 
 
 def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
     """What may have been printed instead: bits, bytes or words confused, another number of the machine, or a term or
     the whole times a simple factor.
     """
+    printed = row.amount
+    derived = printed.like(_value(row, rule, known).middle).split()[0]
+    off = [place for place, (one, other) in enumerate(zip(printed.numeral, derived, strict=False)) if one != other]
+    if len(off) == 2 and sorted(printed.numeral) == sorted(derived):
+        yield "that with two digits exchanged", printed.value
     exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
     for machine in row.machines():
         for name, each in known.items():
@@ -78,7 +88,8 @@ def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[st
         found |= {
             name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
         }
-    found |= row.amounts(row.table("inputs"), "inputs")
+    given = row.table("inputs").items(), *(row.table("by_machine").get(each.name, {}).items() for each in row.machines())
+    found |= row.amounts({name: text for each in given for name, text in each}, "inputs")
     if lacking := sorted(names - {*found, unknown}):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
     return {name: found[name] for name in sorted(names - {unknown})}
@@ -101,8 +112,7 @@ def column(row: PrintedRow) -> Iterator[PrintedRow]:
     quantity = row.text("quantity")
     for machine in row.machines():
         if quantity in machine.quantities:
-            own = {**row.table("inputs"), **row.table("by_machine").get(machine.name, {})}
-            given = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/"), "inputs": own}
+            given = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
             yield replace(
                 row, printed=as_printed(machine, quantity), inputs=given, subject=f"{quantity}, {machine.title}"
             )
@@ -122,15 +132,19 @@ def units(row: PrintedRow) -> RowVerdict:
     unit = parsed_unit(row.printed)
     if unit is None:
         raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
-    try:
-        needed = dimension_of(rule, {name: dimension(text) for name, text in row.table("units").items()})
-    except ArchlineError as problem:
-        raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
+    needed = _dimension(row, rule, {name: dimension(text) for name, text in row.table("units").items()})
     said = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
         return RowVerdict(row, EQUAL, row.printed, "", (said,))
     witness = SeparatingPoint(_scaled(row, unit.dimension), _scaled(row, needed), {})
     return RowVerdict(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
+
+
+def _dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
+    try:
+        return dimension_of(rule, known)
+    except ArchlineError as problem:
+        raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
 
 
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
@@ -139,26 +153,50 @@ def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
 
 
 def crossing(row: PrintedRow) -> RowVerdict:
-    """Where two printed curves meet; digits decide."""
+    """Where two printed curves meet; digits decide. Where one jumps or has a pole they do not."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
-    known = inputs(row, names_in(left) | names_in(right), over)
+    known = {name: each.value for name, each in inputs(row, names_in(left) | names_in(right), over).items()}
 
-    def above(at: Fraction) -> bool:
-        here: dict[str, Interval | Printed] = {**known, over: Interval.of(at)}
-        return _value(row, left, here).middle > _value(row, right, here).middle
+    def gap(at: Fraction) -> Fraction | None:
+        one, other = (forms.value_at(each, {**known, over: at}) for each in (left, right))
+        return None if one is None or other is None else one.middle - other.middle
 
-    low, high = row.ends("between")
-    start, said = above(low), f"{format_expression(left)} == {format_expression(right)}"
-    if above(high) == start:
-        return RowVerdict(
-            row, UNDECIDED, "", f"the curves do not cross between {short(low)} and {short(high)}", (said,)
-        )
+    (low, high), said = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
+    tried = [(at, gap(at)) for at in (low + (high - low) * step / SAMPLED for step in range(SAMPLED + 1))]
+    known_gaps = [(at, value) for at, value in tried if value is not None]
+    turns = [pair for pair in pairwise(known_gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
+    if len(turns) != 1:
+        many = "cross more than once" if turns else "do not cross"
+        reason = f"the curves {many} between {short(low)} and {short(high)}, as far as was tried"
+        return RowVerdict(row, UNDECIDED, "", reason, (said,))
+    (low, first), (high, last) = turns[0]
+    widest, ends = max(abs(first), abs(last)), [first, last]
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if above(middle) == start else (low, middle)
+        value = gap(middle)
+        if value is None:
+            break
+        if (value > 0) == (first > 0):
+            low, ends[0] = middle, value
+        else:
+            high, ends[1] = middle, value
+    if max(map(abs, ends)) * 2**10 > widest:
+        return RowVerdict(row, UNDECIDED, "", f"at {over} = {short(low)} a curve jumps or has a pole", (said,))
     derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
+    needed = row.read_amount(row.listed("between")[0], "between").dimension
+    if printed.dimension != needed:
+        return _in_another_unit(row, low, needed, over, steps)
     if printed.shows(low):
         return RowVerdict(row, EQUAL, derived, "", steps)
-    at = {**{name: each.value for name, each in known.items()}, over: printed.value}
-    witness = SeparatingPoint(left, right, at, relations=(("", s.Binary("==", left, right, span=left.span)),))
+    relation = s.Binary("==", left, right, span=left.span)
+    witness = SeparatingPoint(left, right, {**known, over: printed.value}, relations=(("", relation),))
     return RowVerdict(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)
+
+
+def _in_another_unit(
+    row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
+) -> RowVerdict:
+    """A number whose unit is not that of what it is."""
+    witness = SeparatingPoint(_scaled(row, row.amount.dimension), _scaled(row, needed), {})
+    said = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
+    return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", said, steps, witness=witness)

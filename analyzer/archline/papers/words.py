@@ -49,7 +49,7 @@ _BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 
 def claim(row: PrintedRow) -> RowVerdict:
     """A relation for every, for some or for no case, of a table or a machine; or for all values of its symbols."""
-    if row.has("machines") or row.has("cases"):
+    if row.has("machines") or row.inputs.get("cases"):
         return _over_cases(row, _cases(row))
     facts = [row.parsed(each, "where") for each in row.listed("where")]
     return _over_symbols(row, [each for each in facts if isinstance(each, s.Binary)])
@@ -218,36 +218,29 @@ def _by_powers(left: Any, right: Any) -> int | None:
 
 
 def growth(row: PrintedRow) -> RowVerdict:
-    """A printed order of growth against the derived cost of an algorithm, or against another form."""
+    """A printed order of growth against the derived cost of an algorithm of the library."""
     import archline
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
     if relation not in ORDERS:
         raise row.wrong(rules.ROW_FORM, f"`{relation}` is none of {', '.join(ORDERS)}", "relation")
-    order: str | None
-    least: str | None = None
-    if row.has("form"):
-        about = order = format_expression(row.formula("form"))
-        found = archline.order(about, printed, where, relation)
-        outcome, steps = {True: "holds", False: "fails", None: "unknown"}[found.holds], found.explain(100).splitlines()
-    else:
-        about = row.text("cost")
-        text = f"use {row.text('use')}\nclaim {about} is {relation}({printed}){f' where {where}' if where else ''}\n"
-        try:
-            items = archline.loads(text, "papers").module.program.items
-            (stated,) = [each for each in items if isinstance(each, s.Claim)]
-            decided = ClaimOfCosts(stated, _derived(row.text("use")), ()).decided()
-        except ArchlineError as problem:
-            first = problem.diagnostics[0]
-            raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
-        outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.bounds])]
-        bound = _BOUNDS.match(decided.bounds)
-        order = bound and (bound[1] or (bound[2] if relation == "O" else None))
-        # What is at least of an order that is no O(printed) is none either.
-        least = bound and (bound[1] or (bound[3] if relation == "O" else None))
-        if outcome == "unknown" and least:
-            free = _without_definitions(where, least, printed)
-            outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
+    about = row.text("cost")
+    text = f"use {row.text('use')}\nclaim {about} is {relation}({printed}){f' where {where}' if where else ''}\n"
+    try:
+        items = archline.loads(text, "papers").module.program.items
+        (stated,) = [each for each in items if isinstance(each, s.Claim)]
+        decided = ClaimOfCosts(stated, _derived(row.text("use")), ()).decided()
+    except ArchlineError as problem:
+        first = problem.diagnostics[0]
+        raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
+    outcome, steps = decided.outcome, [f"{about}, as derived", *filter(None, [decided.reason, decided.bounds])]
+    bound = _BOUNDS.match(decided.bounds)
+    order = bound and (bound[1] or (bound[2] if relation == "O" else None))
+    # What is at least of an order that is no O(printed) is none either.
+    least = bound and (bound[1] or (bound[3] if relation == "O" else None))
+    if outcome == "unknown" and least:
+        free = _without_definitions(where, least, printed)
+        outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
     if outcome == "holds":
         return RowVerdict(row, EQUAL, printed, "", steps)
     if outcome == "fails" and order is None:
@@ -255,7 +248,7 @@ def growth(row: PrintedRow) -> RowVerdict:
         return RowVerdict(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
         return RowVerdict(row, UNDECIDED, "", "; ".join(steps), steps)
-    witness = _apart(row.expr, order, where)
+    witness = _apart(row.expr, least or order, where)
     said = f"{relation}({forms.text(forms.form(row.expr))})"
     reason = f"{about} is not {said}" if least in (None, order) else f"{about} is Omega({least}), which is not {said}"
     return RowVerdict(row, DIFFERS, order, reason, steps, witness=witness)
@@ -292,11 +285,13 @@ def _is_at_least_one(form: s.Expr) -> bool:
 
 
 def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:
-    """A size of a family along which the printed order and the derived one grow apart."""
+    """The last size of a family along which the printed order and the derived one grow apart, where the facts hold."""
     import archline
 
     refuted = archline.order(order, format_expression(printed), where, "Theta").document.get("counterexample", {})
-    for each in (sample["at"] for found in refuted.values() for sample in found.get("samples", ())):
+    facts = [each for each in parse_facts(where, "where") if isinstance(each, s.Binary)] if where else []
+    found = None
+    for each in (sample["at"] for family in refuted.values() for sample in family.get("samples", ())):
         # Large numbers are powers there, 2^32.
         try:
             values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
@@ -304,9 +299,9 @@ def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = SeparatingPoint(printed, forms.read(order), at)
-        if witness.holds():
-            return witness
-    return None
+        if witness.holds() and all(holds(fact, at) is not False for fact in facts):
+            found = witness
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PAPER",
         help="ice, roofline, balance, scaling, or the path of a paper's `.toml` file",
     )
-    parser.add_argument("--only", choices=("equal", "reading", "differs", "undecided"), help="show the rows of one verdict")
+    parser.add_argument(
+        "--only", choices=("equal", "reading", "differs", "undecided"), help="show the rows of one verdict"
+    )
     parser.add_argument("--place", metavar="PLACE", help='show the rows of one place: "(19)", "Table II"')
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
     parser.add_argument("--figure", metavar="NUMBER", help="recompute a figure and print its data")

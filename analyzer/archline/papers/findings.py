@@ -142,7 +142,9 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
-            reason = forms.exchanged([a], [c]) or forms.exchanged([b], [d]) if positive else str(witness)
+            reason = (
+                forms.describe_exchange([a], [c]) or forms.describe_exchange([b], [d]) if positive else str(witness)
+            )
             if positive and not reason:
                 side = "left" if same is (printed.op[0] == "<") else "right"
                 ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))

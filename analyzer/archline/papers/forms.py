@@ -219,12 +219,12 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
         single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_roots, ratios))
         ratio = f": {text(ratios.pop())} times" if single else ""
         yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
-        yield exchanged(extra, lacking)
+        yield describe_exchange(extra, lacking)
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
         one, other = (list(terms(each)) for each in squares)
-        under = exchanged([e for e in one if e not in other], [e for e in other if e not in one])
+        under = describe_exchange([e for e in one if e not in other], [e for e in other if e not in one])
         yield under and f"under the root {under}"
 
 
@@ -235,32 +235,34 @@ def multiplied_out(value: Any) -> Any:
     return sympy.Add(*terms(value))
 
 
-def exchanged(extra: list[Any], lacking: list[Any]) -> str:
-    """Which name or exponent stands where another follows, or which factor is too much or missing, where that is all
-    by which the terms differ, one by one.
+def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
+    """Say which name or exponent stands for another, or which factor is too much or missing, if that is all by which
+    the terms differ.
     """
     import sympy
 
-    found: Counter[str] = Counter()
+    phrases: Counter[str] = Counter()
     left = list(lacking) if len(extra) == len(lacking) else []
-    for each in extra if left else ():
-        other = min(left, key=lambda term: len(text(sympy.powsimp(each / term))))
-        left.remove(other)
-        one, two = each.as_powers_dict(), other.as_powers_dict()
-        gaps = {base: sympy.expand(one.get(base, 0) - two.get(base, 0)) for base in {**one, **two}}
-        # The name that stands there first: it is in the printed term alone.
-        match sorted((base for base in gaps if gaps[base] != 0), key=lambda base: (base in two, str(base))):
-            case [here, there] if here.is_Symbol and there.is_Symbol and there in two and gaps[here] == -gaps[there]:
-                said = f"{here} stands where {there} follows"
-            case [name] if name.is_Symbol and name in one and name in two:
-                said = f"{text(name ** one[name])} stands where {text(name ** two[name])} follows"
+    for term in extra if left else ():
+        nearest = min(left, key=lambda candidate: len(text(sympy.powsimp(term / candidate))))
+        left.remove(nearest)
+        printed, derived = term.as_powers_dict(), nearest.as_powers_dict()
+        gaps = {base: sympy.expand(printed.get(base, 0) - derived.get(base, 0)) for base in {**printed, **derived}}
+        # First the name that is in the printed term alone.
+        match sorted((base for base in gaps if gaps[base] != 0), key=lambda base: (base in derived, str(base))):
+            case [here, there] if (
+                here.is_Symbol and there.is_Symbol and there in derived and gaps[here] == -gaps[there]
+            ):
+                phrase = f"{here} stands where {there} follows"
+            case [name] if name.is_Symbol and name in printed and name in derived:
+                phrase = f"{text(name ** printed[name])} stands where {text(name ** derived[name])} follows"
             case [name] if name.is_Symbol:
-                which, term = ("too much", each) if name in one else ("missing", other)
-                said = f"the factor {text(name ** abs(gaps[name]))} of {text(term)} is {which}"
+                which, whole = ("too much", term) if name in printed else ("missing", nearest)
+                phrase = f"the factor {text(name ** abs(gaps[name]))} of {text(whole)} is {which}"
             case _:
                 return ""
-        found[said] += 1
-    return ", ".join(said + (f", in {count} terms" if count > 1 else "") for said, count in found.items())
+        phrases[phrase] += 1
+    return ", ".join(phrase + (f", in {count} terms" if count > 1 else "") for phrase, count in phrases.items())
 
 
 def factored(value: Any) -> Any:

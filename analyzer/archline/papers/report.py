@@ -99,7 +99,7 @@ def entry(found: RowVerdict) -> Iterator[str]:
         yield f"- follows: {code(found.derived)}"
     yield f"- {'because' if found.verdict == DIFFERS else 'word for word'} {found.reason}"
     if found.verdict == READING:
-        yield f"- holds where {_reading(found)}"
+        yield f"- holds where {_say_reading(found)}"
     witness = found.witness
     if witness and row.kind != "units" and str(witness) not in found.reason:
         yield f"- at {witness.values}" if witness.sides in found.reason else f"- witness: {witness}"
@@ -108,8 +108,8 @@ def entry(found: RowVerdict) -> Iterator[str]:
     yield ""
 
 
-def _reading(found: RowVerdict) -> str:
-    """How the print is taken where it holds."""
+def _say_reading(found: RowVerdict) -> str:
+    """Say how the print is taken where it holds."""
     return BEFORE_ROUNDING if found.within_rounding else str(found.row.table("reading")["says"])
 
 
@@ -220,7 +220,7 @@ def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
         "place": place,
         **pick(row, "subject", "kind", "quote", "printed"),
         **pick(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
-        "reading": _reading(found) if found.verdict == READING else None,
+        "reading": _say_reading(found) if found.verdict == READING else None,
         "witness": None if found.witness is None else str(found.witness),
         "steps": found.steps,
     }
@@ -257,9 +257,10 @@ def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     row = found.row
     reason = found.reason or row.printed
     if found.verdict == READING:
-        reason = f"holds where {_reading(found)}; word for word {reason}"
-    line = f"{row.place} {row.subject}:  {reason}" if row.subject else f"{row.place}  {reason}"
-    yield from (f"    {each}" for each in wrap(line, width - 4))
+        reason = f"holds where {_say_reading(found)}; word for word {reason}"
+    yield from (
+        f"    {each}" for each in wrap(f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}", width - 4)
+    )
     if not explain:
         return
     said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]

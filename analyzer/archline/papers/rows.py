@@ -43,10 +43,10 @@ class Printed:
 
     @property
     def dimension(self) -> Dimension:
-        """What the number is of, by its unit."""
-        own = parsed_unit(self.unit)
-        assert own is not None
-        return own.dimension
+        """The dimension of the number, by its unit."""
+        unit = parsed_unit(self.unit)
+        assert unit is not None
+        return unit.dimension
 
     @property
     def rounded(self) -> Interval:
@@ -95,9 +95,22 @@ def read_amount(text: str) -> Printed | None:
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
-COMMON = ("place", "kind", "printed", "quote", "subject", "name", "assumes", "remark", "reading", "define", "at", "widest")
+COMMON = (
+    "place",
+    "kind",
+    "printed",
+    "quote",
+    "subject",
+    "name",
+    "assumes",
+    "remark",
+    "reading",
+    "define",
+    "at",
+    "widest",
+)
 COUNTED = {"flop", "op", "word", "B", "line", "message"}
-"""Of what a whole number is exact."""
+"""Units whose whole numbers are exact."""
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
 MOST_EXPONENT = 1000
@@ -132,13 +145,13 @@ class PrintedRow:
 
     @property
     def read_otherwise(self) -> PrintedRow:
-        """The row under its `reading`: with that one's inputs in place of its own, which go where the recipe is another."""
-        given = {key: each for key, each in self.table("reading").items() if key != "says"}
-        own = {key: each for key, each in self.inputs.items() if key != "reading"}
-        if "kind" in given:
-            own = {key: each for key, each in own.items() if key in COMMON}
-        kind, printed = given.get("kind", self.kind), given.get("printed", self.printed)
-        return replace(self, kind=kind, printed=printed, inputs={**own, **given})
+        """The row under its `reading`, whose inputs replace its kept; those are dropped for another recipe."""
+        changes = {key: value for key, value in self.table("reading").items() if key != "says"}
+        kept = {key: value for key, value in self.inputs.items() if key != "reading"}
+        if "kind" in changes:
+            kept = {key: value for key, value in kept.items() if key in COMMON}
+        kind, printed = changes.get("kind", self.kind), changes.get("printed", self.printed)
+        return replace(self, kind=kind, printed=printed, inputs={**kept, **changes})
 
     # The printed text
     @property
@@ -360,7 +373,7 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
 
 
 def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
-    """Raise ArchlineError (AL612) for a recipe that there is not, or for inputs that it lacks or does not have."""
+    """Raise ArchlineError (AL612) for an unknown recipe, or for inputs that it lacks or does not have."""
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)

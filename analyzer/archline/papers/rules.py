@@ -32,8 +32,8 @@ ROW_FORM = Rule(
     """
     A row has `place` (or several, `Table I, Table II`), `printed` and `kind`, which names its recipe, and the inputs of
     that recipe; if you like `quote`, `subject`, `assumes` (a list of texts), `remark` (before the reason of what
-    differs), `reading` (another way to take the text: what it `says`, and the inputs that then take the place of the
-    row's own; where the print holds with these and not without, its verdict is `reading`), `define` (parts of the printed form, as the paper names
+    differs), `reading` (another way to take the text: what it `says`, and inputs that replace the row's own; if the
+    print holds with these only, its verdict is `reading`), `define` (parts of the printed form, as the paper names
     them), `at` (numbers that take the place of the paper's own) and `widest` (why a claim holds without its facts too).
     A row holds no verdict: that is computed. The recipes and their inputs are in
     [CONTRIBUTING](../../CONTRIBUTING.md#a-row-of-a-paper).

@@ -59,8 +59,8 @@ def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Itera
     """
     printed = row.amount
     derived = printed.like(_value(row, rule, known).middle).split()[0]
-    off = [place for place, (one, other) in enumerate(zip(printed.numeral, derived, strict=False)) if one != other]
-    if len(off) == 2 and sorted(printed.numeral) == sorted(derived):
+    unequal = sum(a != b for a, b in zip(printed.numeral, derived, strict=False))
+    if unequal == 2 and sorted(printed.numeral) == sorted(derived):
         yield "that with two digits exchanged", printed.value
     exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
     for machine in row.machines():
@@ -88,7 +88,10 @@ def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[st
         found |= {
             name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
         }
-    given = row.table("inputs").items(), *(row.table("by_machine").get(each.name, {}).items() for each in row.machines())
+    given = (
+        row.table("inputs").items(),
+        *(row.table("by_machine").get(each.name, {}).items() for each in row.machines()),
+    )
     found |= row.amounts({name: text for each in given for name, text in each}, "inputs")
     if lacking := sorted(names - {*found, unknown}):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
@@ -157,14 +160,14 @@ def crossing(row: PrintedRow) -> RowVerdict:
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
     known = {name: each.value for name, each in inputs(row, names_in(left) | names_in(right), over).items()}
 
-    def gap(at: Fraction) -> Fraction | None:
-        one, other = (forms.value_at(each, {**known, over: at}) for each in (left, right))
-        return None if one is None or other is None else one.middle - other.middle
+    def gap_at(at: Fraction) -> Fraction | None:
+        difference = forms.value_at(s.Binary("-", left, right, span=left.span), {**known, over: at})
+        return None if difference is None else difference.middle
 
     (low, high), said = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
-    tried = [(at, gap(at)) for at in (low + (high - low) * step / SAMPLED for step in range(SAMPLED + 1))]
-    known_gaps = [(at, value) for at, value in tried if value is not None]
-    turns = [pair for pair in pairwise(known_gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
+    sampled = [(at, gap_at(at)) for at in (low + (high - low) * step / SAMPLED for step in range(SAMPLED + 1))]
+    gaps = [(at, value) for at, value in sampled if value is not None]
+    turns = [pair for pair in pairwise(gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
     if len(turns) != 1:
         many = "cross more than once" if turns else "do not cross"
         reason = f"the curves {many} between {short(low)} and {short(high)}, as far as was tried"
@@ -173,7 +176,7 @@ def crossing(row: PrintedRow) -> RowVerdict:
     widest, ends = max(abs(first), abs(last)), [first, last]
     for _ in range(60):
         middle = (low + high) / 2
-        value = gap(middle)
+        value = gap_at(middle)
         if value is None:
             break
         if (value > 0) == (first > 0):
@@ -196,7 +199,7 @@ def crossing(row: PrintedRow) -> RowVerdict:
 def _in_another_unit(
     row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
 ) -> RowVerdict:
-    """A number whose unit is not that of what it is."""
+    """Find that a number is printed in a unit of another dimension."""
     witness = SeparatingPoint(_scaled(row, row.amount.dimension), _scaled(row, needed), {})
     said = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
     return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", said, steps, witness=witness)

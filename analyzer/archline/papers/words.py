@@ -41,6 +41,8 @@ from archline.records import replace
 
 ORDERS = ("Theta", "O", "Omega")
 SEARCHED = 400
+LARGEST = 2**40
+"""The largest size that a reader still has a use for."""
 MOST_NAMED, MOST_CHARACTERS = 4, 100
 """How many other cases a reason names, and how long a difference it prints."""
 Case = tuple[str, Mapping[str, Fraction]]
@@ -248,7 +250,7 @@ def growth(row: PrintedRow) -> RowVerdict:
         return RowVerdict(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
         return RowVerdict(row, UNDECIDED, "", "; ".join(steps), steps)
-    witness = _apart(row.expr, least or order, where)
+    witness = _apart(row.expr, least or order, where, relation)
     said = f"{relation}({forms.text(forms.form(row.expr))})"
     reason = f"{about} is not {said}" if least in (None, order) else f"{about} is Omega({least}), which is not {said}"
     return RowVerdict(row, DIFFERS, order, reason, steps, witness=witness)
@@ -284,24 +286,27 @@ def _is_at_least_one(form: s.Expr) -> bool:
             return False
 
 
-def _apart(printed: s.Expr, order: str, where: str) -> SeparatingPoint | None:
-    """The last size of a family along which the printed order and the derived one grow apart, where the facts hold."""
+def _apart(printed: s.Expr, order: str, where: str, relation: str) -> SeparatingPoint | None:
+    """The last size in a family by which the derived order is refuted to have the relation to the printed one."""
     import archline
 
-    refuted = archline.order(order, format_expression(printed), where, "Theta").document.get("counterexample", {})
+    refuted = archline.order(order, format_expression(printed), where, relation).document.get("counterexample", {})
     facts = [each for each in parse_facts(where, "where") if isinstance(each, s.Binary)] if where else []
-    found = None
-    for each in (sample["at"] for family in refuted.values() for sample in family.get("samples", ())):
+    last = None
+    # Of Theta there is a family for O, for Omega or for both.
+    families = [refuted] if "samples" in refuted else refuted.values()
+    for sample in (sample for family in families for sample in family.get("samples", ())):
         # Large numbers are powers there, 2^32.
         try:
-            values = {name: evaluate(forms.read(text), {}) for name, text in each.items()}
+            values = {name: evaluate(forms.read(text), {}) for name, text in sample["at"].items()}
         except EvaluationError:  # They are too large to be written out.
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = SeparatingPoint(printed, forms.read(order), at)
-        if witness.holds() and all(holds(fact, at) is not False for fact in facts):
-            found = witness
-    return found
+        small = last is None or all(value <= LARGEST for value in at.values())
+        if small and witness.holds() and all(holds(fact, at) is not False for fact in facts):
+            last = witness
+    return last
 
 
 @lru_cache(maxsize=16)

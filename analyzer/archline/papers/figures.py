@@ -26,7 +26,7 @@ from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
 POINTS, HEIGHTS = 121, 481
-"""Points of a line, and how many values are tried above each for the ends of a region."""
+"""Points of a line, and how many values of either name are tried in a plane, where a line may be steep."""
 _OF_ROWS = ("rows", "machines")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
@@ -71,14 +71,14 @@ def _drawn(row: PrintedRow) -> PictureView:
 def _lines(row: PrintedRow) -> Redrawn:
     """Forms over a name; in the plane of two names also regions, from their least to their most at each place."""
     (over, *plane), (axis, *panels), log = row.listed("over"), row.listed("axes"), row.listed("log")
-    x = _spaced(row, "between", POINTS, "x" in log)
+    x = _spaced(row, "between", HEIGHTS if plane else POINTS, "x" in log)
     series = []
     for each in row.inputs.get("lines", []):
         form = _form(row, each["value"], each.get("with", {}))
         series.append(Series(each["label"], _values(row, form, {over: x}) + 0 * x, None, each.get("panel")))
     for each in row.inputs.get("regions", []):
         y = _spaced(row, "inside", HEIGHTS, "y" in log)
-        inside = np.ones((HEIGHTS, POINTS), dtype=bool)
+        inside = np.ones((HEIGHTS, len(x)), dtype=bool)
         for text in (each["holds"], *row.listed("within")):
             inside &= _met(row, text, {over: x, plane[0]: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))

@@ -82,7 +82,9 @@ class RowVerdict:
     @property
     def is_slip(self) -> bool:
         """Whether all that differs is a name or an exponent that stands for another."""
-        exchanged = re.search(r" stands where |\blists ", self.reason) and "the factor " not in self.reason
+        exchanged = (
+            re.search(r" stands where |\blists |two digits exchanged", self.reason) and "the factor " not in self.reason
+        )
         return self.verdict == DIFFERS and bool(exchanged)
 
 

@@ -214,11 +214,14 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
     import sympy
 
     if max(len(extra), len(lacking)) <= MOST_TERMS:
-        texts = [text(sympy.factor(sympy.Add(*each))) if each else "no such term" for each in (extra, lacking)]
+        texts = [text(sympy.factor(sympy.Add(*each))) for each in (extra, lacking)]
         ratios = {sympy.powsimp(a / b) for a, b in zip(extra, lacking, strict=False)}
         single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_roots, ratios))
         ratio = f": {text(ratios.pop())} times" if single else ""
-        yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
+        if extra and lacking:
+            yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
+        else:
+            yield f"the term {texts[0]} is too much" if extra else f"the term {texts[1]} is missing"
         yield describe_exchange(extra, lacking)
     squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):

@@ -82,10 +82,8 @@ class RowVerdict:
     @property
     def is_slip(self) -> bool:
         """Whether all that differs is a name or an exponent that stands for another."""
-        exchanged = (
-            re.search(r" stands where |\blists |two digits exchanged", self.reason) and "the factor " not in self.reason
-        )
-        return self.verdict == DIFFERS and bool(exchanged)
+        said = re.search(r" stands where |\blists |two digits exchanged", self.reason)
+        return self.verdict == DIFFERS and said is not None and "the factor " not in self.reason
 
 
 def short(value: Fraction, digits: int = 4) -> str:
@@ -144,13 +142,12 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
-            reason = (
-                forms.describe_exchange([a], [c]) or forms.describe_exchange([b], [d]) if positive else str(witness)
-            )
-            if positive and not reason:
+            reason = f"one holds and the other does not: {witness}"
+            if positive:
                 side = "left" if same is (printed.op[0] == "<") else "right"
                 ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
-                reason = f"the {side} side is {ratio} times what follows"
+                exchange = forms.describe_exchange([a], [c]) or forms.describe_exchange([b], [d])
+                reason = exchange or f"the {side} side is {ratio} times what follows"
             return RowVerdict(row, DIFFERS, shown, reason, steps, witness=witness)
     return RowVerdict(row, UNDECIDED, shown, "no point was found that distinguishes them", steps)
 

@@ -223,9 +223,7 @@ INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType
 
 
 def derive(row: PrintedRow) -> RowVerdict:
-    """What the recipe of a row finds, and what differs again under its `reading`, if it has one. Raises ArchlineError
-    for what it cannot read, with the place in the file.
-    """
+    """What the recipe of a row finds, also under its `reading`. Raises ArchlineError with the place in the file."""
     found = _derive(row)
     if found.verdict != DIFFERS or not row.has("reading") or _derive(row.read_otherwise).verdict != EQUAL:
         return found

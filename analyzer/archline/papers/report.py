@@ -85,9 +85,7 @@ def about(found: RowVerdict) -> str:
 
 
 def entry(found: RowVerdict) -> Iterator[str]:
-    """What explains a form that does not hold word for word: the printed form, the derived one, the reason, the reading
-    under which it holds, and a numeric witness.
-    """
+    """What explains a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
@@ -197,19 +195,11 @@ def _within(asked: str, place: str) -> bool:
 def derived(row: PrintedRow) -> list[RowVerdict]:
     """The findings of a row: one, or one for each cell of its column, which names the others that do not hold so."""
     found = [derive(each) for each in column(row)]
-    wrong = [
-        each.row.text("machines").rpartition("/")[2]
-        for each in found
-        if each.verdict in (DIFFERS, READING) and len(found) > 1
-    ]
+    wrong = [each.row.text("machines").rpartition("/")[2] for each in found if each.verdict != EQUAL and len(found) > 1]
     said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
-    remark, said = row.text("remark", ""), said if wrong else ""
-    return [
-        replace(each, reason=(f"{remark} ({each.reason})" if remark else each.reason) + said)
-        if each.verdict in (DIFFERS, READING)
-        else each
-        for each in found
-    ]
+    before, after = (f"{row.text('remark')} (", ")") if row.has("remark") else ("", "")
+    after += said if wrong else ""
+    return [each if each.verdict == EQUAL else replace(each, reason=before + each.reason + after) for each in found]
 
 
 def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
@@ -258,9 +248,8 @@ def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     reason = found.reason or row.printed
     if found.verdict == READING:
         reason = f"holds where {_say_reading(found)}; word for word {reason}"
-    yield from (
-        f"    {each}" for each in wrap(f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}", width - 4)
-    )
+    line = f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}"
+    yield from (f"    {each}" for each in wrap(line, width - 4))
     if not explain:
         return
     said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]

@@ -84,15 +84,13 @@ def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Itera
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
     """The printed numbers of these names but one: the row's own, those of its machine, and constants."""
     found = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
+    own = dict(row.table("inputs"))
     for machine in row.machines():
+        own |= row.table("by_machine").get(machine.name, {})
         found |= {
             name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
         }
-    given = (
-        row.table("inputs").items(),
-        *(row.table("by_machine").get(each.name, {}).items() for each in row.machines()),
-    )
-    found |= row.amounts({name: text for each in given for name, text in each}, "inputs")
+    found |= row.amounts(own, "inputs")
     if lacking := sorted(names - {*found, unknown}):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
     return {name: found[name] for name in sorted(names - {unknown})}

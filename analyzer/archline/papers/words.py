@@ -291,7 +291,6 @@ def _apart(printed: s.Expr, order: str, where: str, relation: str) -> Separating
     import archline
 
     refuted = archline.order(order, format_expression(printed), where, relation).document.get("counterexample", {})
-    facts = [each for each in parse_facts(where, "where") if isinstance(each, s.Binary)] if where else []
     last = None
     # Of Theta there is a family for O, for Omega or for both.
     families = [refuted] if "samples" in refuted else refuted.values()
@@ -303,8 +302,7 @@ def _apart(printed: s.Expr, order: str, where: str, relation: str) -> Separating
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = SeparatingPoint(printed, forms.read(order), at)
-        small = last is None or all(value <= LARGEST for value in at.values())
-        if small and witness.holds() and all(holds(fact, at) is not False for fact in facts):
+        if witness.holds() and (last is None or max(at.values()) <= LARGEST):
             last = witness
     return last
 

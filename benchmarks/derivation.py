@@ -108,8 +108,8 @@ def cold(arguments: list[str], repeat: int) -> tuple[list[float], float]:
     return elapsed, (children() - before) / repeat
 
 
-def cold_processes(repeat: int) -> None:
-    """Time cold starts."""
+def cold_processes(repeat: int, *, grids: bool) -> None:
+    """Time cold starts; those of long derivations on `grids` too, or not."""
     rows = (
         ("python, doing nothing", ["-c", "pass"], None),
         ("archline --help", ["-m", "archline", "--help"], HELP_TARGET),
@@ -128,6 +128,8 @@ def cold_processes(repeat: int) -> None:
     )
     print(f"cold processes, best and median of {repeat}, mean processor time:")
     for name, arguments, target in rows:
+        if target == GRID_TARGET and not grids:
+            continue
         spent, busy = cold(arguments, repeat)
         wanted = "" if target is None else f"; target {target} s"
         print(f"  {name:45} {spent[0]:.3f} s, {statistics.median(spent):.3f} s, {busy:.3f} s{wanted}")
@@ -143,7 +145,7 @@ def main() -> None:
     print(machine())
     derivations(options.repeat, options.only)
     against_sympy(options.repeat)
-    cold_processes(options.repeat)
+    cold_processes(options.repeat, grids=not options.smallest)
 
 
 if __name__ == "__main__":

@@ -337,6 +337,8 @@ class Facts:
             return ZERO
         if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
             return -ONE
+        if isinstance(atom, a.Floor) and (quotients := self.divided(parts[0], parts[1]))[0]:
+            return quotients[0] + self.simplify(a.floor_div(quotients[1], parts[1]))
         if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
             return power
         if isinstance(atom, a.Floor) and (taken := self._without_integers(parts[0], parts[1])) is not None:
@@ -424,11 +426,11 @@ class Facts:
         quotients = {**self.quotients, label: quotient}
         return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
 
-    def with_whole(self, value: Poly, divisor: Poly) -> Facts:
-        """Know that `divisor` divides `value`, products of positive sizes; their quotient is a symbol, 1 or more."""
+    def with_whole(self, value: Poly, divisor: Poly, least: int = 1) -> Facts:
+        """Know that `divisor` divides `value`, products of sizes; their quotient is a symbol of at least `least`."""
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
-        extended = self.with_symbol(quotient.key, (ONE, rational), (rational, value.substitute(self.rewrites)))
+        extended = self.with_symbol(quotient.key, (Poly.constant(least), rational), (rational, value.substitute(self.rewrites)))
         quotients = {**self.quotients, a.spelled(quotient.key, quotient): quotient}
         return extended._rewriting(self.rewrites, quotients, self.powers)
 

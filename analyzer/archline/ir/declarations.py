@@ -67,6 +67,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     facts = _with_equalities(facts, where, at_least)
+    others: list[tuple[str, Poly]] = []
     for fact in where:
         match fact:
             case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
@@ -92,9 +93,16 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
         # Where b divides n and n divides b, the divisor is itself written in terms of the size.
         written = by.substitute(facts.rewrites)
-        if name in facts.rewrites or name not in at_least or name in written.names or written == ONE:
+        if name not in at_least or name in written.names or written == ONE:
             continue
-        facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+        if name in facts.rewrites:
+            others.append((name, by))
+        else:
+            facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
+    for name, by in others:
+        # A size is written by one of its divisors; what the others leave of it is known to be an integer.
+        if len(facts.rewrites[name].terms) == 1 and facts.positive(by.substitute(facts.rewrites)):
+            facts = facts.with_whole(Poly.symbol(name), by, min(at_least[name], 1))
     return facts
 
 

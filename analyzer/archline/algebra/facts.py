@@ -430,7 +430,9 @@ class Facts:
         """Know that `divisor` divides `value`, products of sizes; their quotient is a symbol of at least `least`."""
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
-        extended = self.with_symbol(quotient.key, (Poly.constant(least), rational), (rational, value.substitute(self.rewrites)))
+        extended = self.with_symbol(
+            quotient.key, (Poly.constant(least), rational), (rational, value.substitute(self.rewrites))
+        )
         quotients = {**self.quotients, a.spelled(quotient.key, quotient): quotient}
         return extended._rewriting(self.rewrites, quotients, self.powers)
 

@@ -218,18 +218,24 @@ def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) ->
 
 
 def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """The sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), w and t free of v; None for others.
+    """The sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), t free of v; None for others.
 
-    It telescopes: what is left at an end v + c = m*q + r is the sum of floor(j/m) over the t values of j below it,
-    t*q - max(0, t - r).
+    Where w is free of v it telescopes: what is left at an end v + c = m*q + r is the sum of floor(j/m) over the t
+    values of j below it, t*q - max(0, t - r). Where t is 1, it is the sum of the polynomial w at v = m*q - c.
     """
     shift = pair.argument - Poly.symbol(variable)
     modulus, width = pair.modulus, pair.width
-    if modulus is None or variable in shift.names | modulus.names | width.names | pair.weight.names:
+    if modulus is None or variable in shift.names | modulus.names | width.names:
         return None
     if not all(facts.integral(each) for each in (shift, modulus, width)):
         return None
     modulus = _divisor(modulus, facts)
+    if variable in pair.weight.names:
+        if width != ONE or not _is_polynomial(pair.weight, variable):
+            return None
+        met = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
+        ends = [_window_end(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
+        return antidifference(met, _BLOCK, ends[1]) - antidifference(met, _BLOCK, ends[0])
     before, behind = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
     return pair.weight * (behind - before)
 

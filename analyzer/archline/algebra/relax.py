@@ -249,6 +249,9 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
     for upper in (False, True):
         end = bound_atom(argument, atom, facts, upper)
         ends.append(None if end is None else outer.rebuild((end, *others)))
+    if ends[0] is None and not isinstance(outer, a.Floor):
+        # Where nothing is known of the argument, a level, a maximum or a power is at least 0 all the same.
+        return ZERO, ends[1]
     return ends[0], ends[1]
 
 

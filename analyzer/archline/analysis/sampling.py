@@ -7,6 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import islice, product
+from math import ceil, lcm
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -16,6 +17,7 @@ from archline.expr.values import evaluate_static, holds
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, reachable
+from archline.language.checking.points import conjuncts
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
@@ -27,6 +29,8 @@ MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
 MAX_NEAR = 200
 """How many sizes near constants of a program are tried."""
+USUAL = ((8, 16, 1024), (8, 64, 2**15), (4, 4, 1), (2, 2, 1), (1, 1, 1))
+"""Words of a line, sizes, and words of a cache, the usual ones first."""
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 
@@ -71,8 +75,65 @@ def points(
 
     signed = [place for place, name in enumerate(names) if name in signature.indices]
     near = _near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))})
+    cached = bool({"Z", "L"} & s.names(facts))
+    solved = filter(
+        runs, ({**given, **each} for each in solutions(names, facts, dict(zip(names, starts, strict=True))))
+    )
+    # Where facts speak of the cache, usual sizes come first; elsewhere the smallest.
+    yield from solved if cached else ()
     for drawn, most in ((_small(starts), MAX_POINTS), (near, MAX_NEAR), (_large(starts) if starts else (), None)):
         yield from islice(filter(runs, map(of, _of_any_sign(drawn, signed))), most)
+        yield from solved if drawn is near and not cached else ()
+
+
+def solutions(names: Sequence[str], facts: Sequence[s.Fact], least: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes that satisfy facts, the usual ones first, then small ones; around each choice one of the sizes is larger.
+
+    Each is chosen after those that bound it.
+    """
+    parts = [each for fact in facts for each in conjuncts(fact)]
+    bounds = {name: {each: bound for each in parts if (bound := _lower_bound(each, name))} for name in names}
+    tests = {name: [_not_false(each) for each in parts if name in s.names(each)] for name in names}
+    order: list[str] = []
+    while left := [name for name in sorted(names, key=lambda name: (name != "L", name == "Z")) if name not in order]:
+        free = (name for name in left if s.names(tuple(bounds[name].values())).isdisjoint(left))
+        order.append(next(free, left[0]))
+
+    def solution(usual: Mapping[str, int]) -> dict[str, int] | None:
+        point: dict[str, int] = {}
+        for name in order:
+            start, period = least[name], 1
+            for fact, bound in bounds[name].items():
+                with suppress(EvaluationError):
+                    start = max(start, value := ceil(evaluate_static(bound, point)))
+                    period = lcm(period, max(1, value)) if isinstance(fact, s.Divides) else period
+            firsts = [-(-first // period) * period for first in (max(start, usual[name]), start)]
+            tried = [first + period * step for first in firsts for step in range(WIDTH_OF_ONE)]
+            tried += [max(1, firsts[1]) << level for level in range(WIDTH_OF_ONE)]
+            value = next((each for each in tried if all(test({**point, name: each}) for test in tests[name])), -1)
+            if value < 0:
+                return None
+            point[name] = value
+        return point
+
+    for line, size, words in USUAL:
+        usual = {name: {"L": line, "Z": words, "P": 1, "K": 1}.get(name, size) for name in names}
+        larger = ({**usual, name: usual[name] * factor} for factor in (4, 64) for name in names)
+        yield from filter(None, map(solution, (usual, *larger)))
+
+
+def _lower_bound(fact: s.Fact, name: str) -> s.Expr | None:
+    """What a fact says that a size is at least, or more than, or divided by."""
+    match fact:
+        case s.Binary(op=">=" | ">" | "==", left=s.Name(id=one), right=bound) if one == name:
+            return bound
+        case (
+            s.Binary(op="<=" | "<" | "==", left=bound, right=s.Name(id=one))
+            | s.Divides(divisor=bound, value=s.Name(id=one))
+        ) if one == name:
+            return bound
+        case _:
+            return None
 
 
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:

@@ -182,7 +182,7 @@ def _hints(path: Path) -> dict[str, list[s.Fact]]:
     hints: dict[str, list[s.Fact]] = {}
     for frame in path:
         if isinstance(frame, Requirement) and frame.truth:
-            for fact in _conjuncts(frame.fact):
+            for fact in conjuncts(frame.fact):
                 match fact:
                     case s.IsPower(value=s.Name(id=name)) | s.IsSquare(value=s.Name(id=name)):
                         hints.setdefault(name, []).append(fact)
@@ -193,9 +193,10 @@ def _hints(path: Path) -> dict[str, list[s.Fact]]:
     return hints
 
 
-def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
+def conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
+    """The facts that a fact joins by `and`."""
     if isinstance(fact, s.Binary) and fact.op == "and":
-        yield from _conjuncts(fact.left)
-        yield from _conjuncts(fact.right)
+        yield from conjuncts(fact.left)
+        yield from conjuncts(fact.right)
     else:
         yield fact

@@ -10,7 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import largest, max_over, peaks
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.blocks import pair_of
-from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, sum_over
+from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, separate, sum_over
 from archline.numbers import fmpq
 
 MAX_ROUNDS = 12
@@ -26,8 +26,14 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     if first is None and upper:
         largest = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
         return None if largest is None else (hi - lo) * largest
+    if first is None:
+        # Terms that have no bound are left out where they, with what is added in each iteration, are at least 0.
+        hard, easy = separate(value, variable)
+        hard, easy = hard + easy.constant_term, easy - easy.constant_term
+        kept = easy and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(hard)
+        return _bounded(sum_over, easy, variable, lo, hi, facts, False, 0) if kept else None
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
-    if upper and first is not None and len(gaps) == 1 and _is_apart(gaps[0], variable):
+    if upper and len(gaps) == 1 and _is_apart(gaps[0], variable):
         # Segments that are not the same have no more than all together.
         parts = value.coefficients(gaps[0])
         rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
@@ -38,7 +44,7 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
             and variable not in parts[1].names
         ):
             return facts.minimum(first, rest + parts[1] * gaps[0].segments.total)
-    if len(gaps) < 2 or first is None:
+    if len(gaps) < 2:
         return first
     # Products of gaps are bounded by summing over either one.
     second = _bounded(sum_over, value, variable, lo, hi, facts, upper, -1)

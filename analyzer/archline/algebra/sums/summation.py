@@ -87,7 +87,7 @@ def _sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    hard, easy = _separate(value, variable)
+    hard, easy = separate(value, variable)
     period = _common_period(hard, variable)
     if period is not None:
         return _sum_by_residues(value, period, variable, lo, hi, facts)
@@ -168,7 +168,7 @@ def depends(atom: Atom, variable: str) -> bool:
     return not isinstance(atom, Symbol) and variable in atom.names
 
 
-def _separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
+def separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
     """Terms with a composite atom in the variable, and the rest."""
     hard = {m: c for m, c in value.terms.items() if any(depends(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
@@ -364,7 +364,7 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
         if start != end and part:
             there = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
             part = there.simplify(part)
-            if _separate(part, variable)[0] and facts.nonnegative(start + 1 - end):
+            if separate(part, variable)[0] and facts.nonnegative(start + 1 - end):
                 result = result + (end - start) * facts.simplify(part.substitute({variable: start}))
             else:
                 result = result + _sum(part, variable, start, end, facts, there)

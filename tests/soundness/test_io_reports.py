@@ -140,7 +140,7 @@ def test_io_that_is_declared_is_not_left_out(text: str) -> None:
 def test_recursion_that_accesses_nothing_fetches_nothing() -> None:
     module = load_text(
         "algorithm main(x: real[n], d: real):\n    if n > 8:\n        local q: int = n//2\n        if d < 0.5:\n"
-        "            q += 1\n        assume 2*q <= n + 2\n        main(x[0..q], d)\n        main(x[q..n], d)\n"
+        "            q += 1\n        assume q >= 1, 2*q <= n + 2\n        main(x[0..q], d)\n        main(x[q..n], d)\n"
     )
     cost = io_of(module, module.algorithms["main"])
     assert cost.status != "unknown"

@@ -367,11 +367,19 @@ def test_a_reading_is_evaluated(tmp_path: Path) -> None:
 
 
 NAMED = {
-    "scaling": ["(17)", "section VI", "Figure 7"],
-    "balance": ["section 3"],
-    "roofline": ["section VII", "section II.B"],
-    "ice": ["section 6.2", "(14), Table 3", "(17)", "Table 5"],
+    "scaling": ["(17)"],
+    "balance": [],
+    "roofline": ["Table I, Table II", "section V.B"],
+    "ice": ["section 6.2", "(14), Table 3"],
 }
+"""Places that are wrong under every reading that was thought of."""
+READ_OTHERWISE = {
+    "scaling": ["section VI", "Figure 7"],
+    "balance": ["section 3", "(5)"],
+    "roofline": ["section VII", "section II.B"],
+    "ice": ["(17)", "Table 5"],
+}
+"""Places that are wrong word for word, each with the reading that makes them right."""
 TAKEN_BACK = {
     "scaling": ["(12) E", "section V.D", "Table II"],
     "balance": ["Figure 2", "section 2"],
@@ -380,12 +388,18 @@ TAKEN_BACK = {
 }
 
 
+def places_of(name: str, verdict: str) -> set[str]:
+    """The places of rows of a verdict, alone and with what they are about."""
+    return {
+        place for each in found(name, verdict) for place in (each.row.place, f"{each.row.place} {each.row.subject}")
+    }
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_said_to_be_wrong(name: str) -> None:
-    places = {
-        place for each in found(name, DIFFERS) for place in (each.row.place, f"{each.row.place} {each.row.subject}")
-    }
+    places = places_of(name, DIFFERS)
     assert EFFORT == "quick" or not set(NAMED[name]) - places
+    assert EFFORT == "quick" or not set(READ_OTHERWISE[name]) - places_of(name, READING)
     assert not set(TAKEN_BACK[name]) & places
 
 

@@ -134,7 +134,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         return undefined if cost.lower is None else _with_counterexample(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
-        tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion,)
+        tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
         return first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
     if asked.compares:
         tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling)

@@ -187,7 +187,8 @@ def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
         return None
     above = claim.relation == "Omega" or any(grows_no_faster(each, claim.bound, domain) for each in uppers)
     if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, each, domain) for each in lowers)):
-        return asked.verdict("holds", PROVED)
+        zero = _zero_of_one_side(asked, proved=True) if _may_vanish(asked, proved=True) else None
+        return zero or asked.verdict("holds", PROVED)
     return None
 
 

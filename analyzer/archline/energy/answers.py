@@ -201,9 +201,12 @@ def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> I
     limit, power = on.machine.values.get("power_limit"), estimate.power
     if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
-    elif (rated := on.machine.values.get("power_rated")) and power and power.upper > rated:
-        says = "is" if power.lower > rated else "may be"
-        yield f"the power {says} above the machine's thermal design power, {format_si(rated, 'W')}"
+    elif (rated := on.machine.values.get("power_rated")) and power:
+        count = int(estimate.amounts["P"].upper) if "P" in estimate.amounts else 1
+        if power.upper > count * rated:
+            says = "is" if power.lower > count * rated else "may be"
+            of = f" of {count} processors" * (count > 1)
+            yield f"the power {says} above the thermal design power{of}, {format_si(count * rated, 'W')}"
 
 
 def _replicated(chosen: Subject) -> Iterator[str]:

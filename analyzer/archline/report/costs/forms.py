@@ -244,6 +244,8 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     last = row.regimes[-1] if row.regimes else None
     lower = row.lower if last is None else last.lower
     least, kind = short_form(lower, view.restrict_to(last).text), compulsory_label(row, lower)
+    if len(row.regimes) > 1:
+        kind = f"{kind}, in the last case"
     if found is None or not found.floors:
         yield phrase("lower bound: ", least, f", {kind}")
     else:

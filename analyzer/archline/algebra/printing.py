@@ -213,6 +213,9 @@ def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...
     rest = divide_terms(value, Poly({tuple(shared): fmpq(1)}), exact=True)
     if rest is None or min(value.terms.values(), default=1) > 0 or all(isinstance(atom, Symbol) for atom, _ in shared):
         return None
+    if any(power < 0 for monomial in rest[0].terms for _, power in monomial):
+        # Fractions in the other factor would be harder to read than two quotients.
+        return None
     number = a.content(rest[0])
     product = extents(rest[0]) or (number, ((rest[0] / number, 1),))
     return product[0], (*((Poly.of_atom(atom), power) for atom, power in shared), *product[1])

@@ -24,12 +24,19 @@ def short_growth(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or the first of its terms, those of the highest degree, and the signs of the others."""
+    """The text, or the first of its terms, those of the highest degree, and the signs of the others.
+
+    A first term that is up to twice as long as the limit is not cut inside its brackets.
+    """
     if len(text) <= most:
         return text
     ends = [each.start() for each in re.finditer(r" [+-] ", text)]
     whole = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
-    end = max((each for each in whole or ends if each < most), default=most)
+    end = max((place for place in whole if place < most), default=min(whole, default=len(text)))
+    if end > 2 * most:
+        end = max((place for place in ends if place < most), default=most)
+    if end == len(text):
+        return text
     # Without the terms that are subtracted a lower bound would be none.
     signs = {text[each + 1] for each in whole or ends if each >= end}
     return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{CUT}"

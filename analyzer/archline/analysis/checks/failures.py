@@ -142,20 +142,28 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
         # Sizes above 1 show best what is meant, and outputs with elements that are set.
         above = next((point for point in small(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
-    arrays = [(array, point) for point, run in runs for array in run.unset]
+    arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
+    loops = s.find(algorithm.body, s.Loop)
+    looped = {node.array for loop in loops for node in s.nodes(loop.body) if isinstance(node, s.Element)}
     warnings: dict[str, Diagnostic] = {}
-    for array, point in sorted(arrays, key=lambda pair: not pair[0].elements):
+    for array, point, failure in sorted(arrays, key=lambda each: (each[2] is not None, not each[0].elements)):
         output = next(parameter for parameter in outputs if parameter.name == array.name)
-        rest = "; ranges are half-open and begin at 0" if array.elements else NOWHERE
-        subscripts = array.subscripts_of(array.first_unset or 0)
-        warnings.setdefault(array.name, _never_set(output, subscripts, rest, point))
+        place = array.first_unset or 0
+        likely = array.name in looped and array.is_end(place)
+        rest = "; ranges are half-open and begin at 0" if likely else "" if array.elements else NOWHERE
+        if failure is not None and failure.unset is not None:
+            span = failure.node.span
+            line = f"line {span.line}" if span.source is output.span.source else f"{span.source.path}:{span.line}"
+            place, rest = failure.unset[1], f" where {line} reads it, which stops the run"
+        warnings.setdefault(array.name, _never_set(output, array.subscripts_of(place), rest, point))
     return warnings
 
 
 def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
     at = f" (seen at {point_text(point)})" if point else ""
-    message = f"`{output.name}` is never set at [{', '.join(map(str, subscripts))}]{rest}{at}"
-    hint = f"set all of `{output.name}`, declare it `inout` if callers set the rest, or leave it out"
+    ever = "not" if rest.startswith(" where") else "never"
+    message = f"`{output.name}` is {ever} set at [{', '.join(map(str, subscripts))}]{rest}{at}"
+    hint = f"set all of `{output.name}`, declare it `inout` if callers set the rest, or remove the parameter"
     return Diagnostic(rules.NEVER_SET, message, output.span, hint=hint)
 
 
@@ -212,7 +220,9 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
         at_zero = tuple(each for each in failing if _has_no_run_at_zero(module, each))
         failures = at_zero or _at_large_sizes(module, algorithm, failing)
     found = _independent(module, algorithm, found)
-    unset = [(point, run) for point, run in runs if run.unset]
+    passed = {statement for _, run in runs if run.ends for statement in run.reached}
+    stops = (run.failure is not None and run.failure.statement in passed for _, run in runs)
+    unset = [each for each, passes in zip(runs, stops, strict=True) if each[1].unset and not passes]
     return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True, unset)
 
 

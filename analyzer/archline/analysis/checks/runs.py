@@ -42,6 +42,8 @@ class Failure:
     about: str
     statement: s.Stmt | None
     zero: tuple[s.Algorithm, Mapping[str, int]] | None = None
+    unset: tuple[Array, int] | None = None
+    """The array, and the place in it, of the element that is read before it is set."""
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -53,7 +55,7 @@ class Failure:
 class Outcome:
     """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached.
 
-    Some elements of the outputs in `unset` are set in no run that ends, whatever the data.
+    Some elements of the outputs in `unset` are set in no run that ends, whatever the data; one that fails reads one.
     """
 
     failure: Failure | None
@@ -82,6 +84,19 @@ class Array:
         if self.elements is None or size > MAX_ELEMENTS:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
+
+    def is_end(self, place: int) -> bool:
+        """Whether no element is set whose subscript in some dimension is that of a place, which is its first or last.
+
+        Only where others are set.
+        """
+        if not self.elements:
+            return False
+        others, own = [*map(self.subscripts_of, self.elements)], self.subscripts_of(place)
+        return any(
+            index in (0, extent - 1) and all(each[axis] != index for each in others)
+            for axis, (index, extent) in enumerate(zip(own, self.extents, strict=True))
+        )
 
     def subscripts_of(self, place: int) -> tuple[int, ...]:
         """The subscripts of the element at a place."""
@@ -165,7 +180,9 @@ class Runs(Follower[Locals]):
                 arrays = [view.array for view in frame.views.values()]
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
-            return Outcome(stopped.failure, False, self._reached)
+            read = stopped.failure and stopped.failure.unset
+            known = arrays if read and not self.outermost.grid else ()
+            return Outcome(stopped.failure, False, self._reached, tuple(x for x in known if read and x is read[0]))
         unset = tuple(array for array in arrays if array.first_unset is not None)
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
@@ -460,11 +477,12 @@ class Runs(Follower[Locals]):
 
     def read(self, expr: s.Expr, block: Locals) -> None:
         array, places = self.places_of(expr, block) or (None, ())
-        if array is not None and array.elements is not None and not array.elements.issuperset(places):
+        first = next((x for x in places if array and array.elements is not None and x not in array.elements), None)
+        if array is not None and first is not None:
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
-            raise StopError(self._failure(rules.UNSET, expr, *explanation, hint))
+            raise StopError(replace(self._failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
 
     def write(self, target: s.Expr, block: Locals) -> None:
         array, places = self.places_of(target, block) or (None, ())

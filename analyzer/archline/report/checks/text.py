@@ -39,7 +39,7 @@ def render(report: CheckReport, width: int) -> str:
     entries = [each for each in report.findings if (each.code, each.level) in OF_ENTRIES]
     for each in entries:
         head, *hints = each.message.split("\n")
-        lines += wrap(f"{each.place}: {each.level}: {head}  [{each.code}]", width, "    ")
+        lines += wrap(f"{each.place}: {each.level}: {head} [{each.code}]", width, "    ")
         lines += [line for hint in hints for line in wrap(f"    {hint}", width, "    ")]
     counts = Counter((each.code, each.level) for each in entries)
     said = [tally(report.all) or "nothing is ensured"]

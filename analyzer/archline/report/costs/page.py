@@ -112,7 +112,7 @@ def on_several(view: CostView) -> tuple[Section, ...]:
 def warning_notes(view: CostView) -> Iterator[str]:
     """A note for each finding about the algorithm."""
     for warning in view.warnings:
-        yield f"{warning.place}: {warning.level}: {warning.message}  [{warning.code}]".replace("\n", "; ")
+        yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:

@@ -98,12 +98,25 @@ def test_a_comment_on_a_line_of_its_own_or_in_the_body_ignores_nothing(here: Pat
     assert [line for code, _, line in checked("p.algo")[1] if code == "AL605"] == [4, 6]
 
 
-@pytest.mark.parametrize(("code", "end"), [("AL60", " (did you mean"), ("nonsense", ": remove the comment")])
+@pytest.mark.parametrize(("code", "end"), [("AL60", ": did you mean"), ("al9x99", ": remove the comment")])
 def test_a_comment_with_a_code_of_no_finding_may_name_a_near_one(here: Path, code: str, end: str) -> None:
     write(here / "p.algo", first=f"# archline: ignore {code}")
     assert f"`{code.upper()}` is not the code of a finding that a comment ignores{end}" in " ".join(
         cli("check", "p.algo").out.split()
     )
+
+
+@pytest.mark.parametrize("prose", [" -- the last is set later", ": all of it", " (see 5.2)", ", as AL601 and others"])
+def test_what_follows_the_codes_of_a_comment_is_prose(here: Path, prose: str) -> None:
+    write(here / "p.algo", first=f"# archline: ignore AL601{prose}", third="# archline: ignore AL602")
+    assert checked("p.algo") == (0, [])
+
+
+@pytest.mark.parametrize(("above", "first"), [("", "# archline: ignore AL606"), ("# archline: ignore AL606\n", "")])
+def test_a_comment_about_an_output_belongs_to_the_header(here: Path, above: str, first: str) -> None:
+    text = write(here / "p.algo", first=first).read_text("utf-8")
+    (here / "p.algo").write_text(above + text, "utf-8")
+    assert "move it to the header of the algorithm" in " ".join(cli("check", "p.algo").out.split())
 
 
 def test_one_algorithm_is_judged_without_the_comments_of_others(here: Path) -> None:

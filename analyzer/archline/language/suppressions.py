@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable, Iterator
 from archline.language import syntax as s
 from archline.records import record
 
-_COMMENT = re.compile(r"#\s*archline:\s*ignore\b\s*(.*)", re.IGNORECASE)
-_BETWEEN = re.compile(r"[,\s]+")
+_COMMENT = re.compile(r"#\s*archline:\s*ignore\b((?:[,\s]*\bAL\w*\d\w*)*).*", re.IGNORECASE)
+"""The codes that a comment begins with; what follows them is prose."""
 
 
 @record
@@ -43,7 +43,7 @@ def _found(program: s.Program, algorithms: Container[str], whole: bool) -> Itera
         item = next((each for each in reversed(program.items) if each.span.line <= comment.line), None)
         inside = isinstance(item, s.Algorithm) and item.name in algorithms
         if match is not None and (whole or inside):
-            codes = tuple(code.upper() for code in _BETWEEN.split(match[1]) if code)
+            codes = tuple(re.findall(r"\w+", match[1].upper()))
             claims, algorithm = ((), "") if comment.alone or item is None else _about(comment.line, item)
             yield Suppression(codes, comment.line, comment.column, claims, algorithm, comment.alone)
 

@@ -109,6 +109,9 @@ def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False)
     )
 
 
+ON_HEADER = "move it to the header of the algorithm"
+
+
 @record
 class CheckReport:
     """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
@@ -211,19 +214,20 @@ class CheckReport:
     def _reason(self, view: CheckView, comment: Suppression) -> str:
         """Why nothing needs a comment, and what to do about it; empty where something does."""
         if comment.alone:
-            return "a comment on its own line suppresses nothing: put it on the line of the claim"
+            place = ON_HEADER if NEVER_SET.code in comment.codes else "put it on the line of the claim"
+            return f"a comment on its own line suppresses nothing: {place}"
         known = set(RULES) - {rules.UNNEEDED.code}
         if not comment.codes:
             return f"the comment names no code, such as {rules.NOT_DECIDED.code}: remove the comment"
         for code in comment.codes:
             if code not in known:
                 near = did_you_mean(code, sorted(known))
-                meant = f" ({near})" if near else ""
-                return f"`{code}` is not the code of a finding that a comment ignores{meant}: remove the comment"
+                return f"`{code}` is not the code of a finding that a comment ignores: {near or 'remove the comment'}"
             # Those about a baseline count only where there is one.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
             if judged and not any(_comment_covers(view, comment, each) for each in self._made if each.code == code):
-                return f"no {code} is found here: remove the comment"
+                advice = ON_HEADER if code == NEVER_SET.code and not comment.algorithm else "remove the comment"
+                return f"no {code} is found here: {advice}"
         return ""
 
 

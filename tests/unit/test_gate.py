@@ -302,7 +302,7 @@ def test_machine_model_and_cache_of_the_configuration(here: Path) -> None:
     ("text", "line", "said", "code"),
     [
         ('exlude = ["x"]', 5, "there is no key `exlude`", "AL440"),
-        ("paths = 3", 5, "`paths` must be a text, or a list of texts", "AL440"),
+        ("paths = 3", 5, "`paths` must be a string, or a list of strings", "AL440"),
         ('where = "n >= 1"\nselect = ["AL1"]', 6, "starts with `AL1`", "AL440"),
         ("ignore = [", None, "is not TOML", "AL440"),
         ('where = [\n  "n >= 1",\n  "n >="\n]', 7, "expected an expression", "AL101"),
@@ -452,6 +452,7 @@ def test_facts_of_the_project_hold_where_costs_are_compared(here: Path) -> None:
     program = here / "p.algo"
     program.write_text(LOOP, "utf-8")
     assert cli("check", "p.algo", "--write-baseline", "costs.baseline").code == 0
+    (here / "other.algo").write_text("algorithm f(other: size):\n    pass\n", "utf-8")
     program.write_text(LOOP + "    local s: real = 2.0\n    s += 1.0\n", "utf-8")
     configure(here, 'baseline = "costs.baseline"\ntolerance = "10%"\nwhere = "n >= 100, other >= 2"')
     assert checked("p.algo") == (0, [])

@@ -43,13 +43,25 @@ def checked(project: Path, entry: str, *arguments: str) -> tuple[int, str]:
         ('tolerance = "2"', "2:13: AL404"),
         ('sizes = ["n=x"]', "2:9: AL404"),
         ('where = "zz >= 2"', "2:10: AL401: there is no size `zz`"),
+        ('where = "zz >= 2"', "hint: the sizes are n"),
+        ('where = "N >= 2"', "hint: did you mean `n`?"),
+        ('where = "K >= 2"', "2:10: AL401: there is no size `K`"),
+        ('where = "n >= 2, P >= 2"', "2:18: AL401: there is no size `P`"),
+        ('where = "k >= 2"', "hint: the sizes are n"),
+        ('paths = ["sketch"]', "2:9: AL440: `sketch` does not exist\n"),
+        ('paths = ["sketch"]', "hint: did you mean `sketches`?"),
+        ('paths = ["sketches", "sketches/old/g.alg"]', "hint: did you mean `sketches/old/g.algo`?"),
+        ('paths = ["nowhere/near"]', "2:9: AL440: `nowhere/near` does not exist"),
+        ("paths = []", "2:9: AL440: `paths` is empty"),
         ('where = ["n >= 2", "Z >= L, nn >= 2"]', "2:29: AL401: there is no size `nn`"),
     ],
 )
 def test_what_no_command_could_use_is_an_error_at_its_place(project: Path, entry: str, said: str) -> None:
+    (project / "sketches" / "old").mkdir(parents=True)
+    (project / "sketches" / "old" / "g.algo").write_text(LOOP, encoding="utf-8")
     code, printed = checked(project, entry)
     assert code == 2
-    assert f"pyproject.toml:{said}" in printed
+    assert (said if said.startswith("hint") else f"pyproject.toml:{said}") in printed
     assert "--cache" not in printed
 
 
@@ -67,6 +79,12 @@ def test_what_no_command_could_use_is_an_error_at_its_place(project: Path, entry
 )
 def test_what_commands_can_use_is_none(project: Path, entry: str) -> None:
     assert checked(project, entry)[0] == 0
+
+
+def test_the_grid_and_messages_are_those_of_programs_on_grids(project: Path) -> None:
+    grid = "algorithm g(X: inout real[n]) on grid(r: P):\n    where n == P\n    local x: real[1]\n    input x = X[r ..+ 1]\n"
+    (project / "g.algo").write_text(grid, encoding="utf-8")
+    assert checked(project, 'where = "P >= 2, K >= 2"')[0] == 0
 
 
 def test_facts_may_be_about_other_programs_of_the_project(project: Path) -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
 from archline.api import processes
-from archline.costs.sizes import SizeNames, check_known
+from archline.costs.sizes import unknown_in_fact
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, noting_defects
 from archline.language.parser import headers, parse_facts
 from archline.language.source import is_path, read_source
@@ -79,9 +78,10 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
 def require_sizes_of_project(project: Configuration, views: Iterable[CheckView]) -> None:
     """Raise ArchlineError (AL401) for a fact of the project about a size that no target and no program of it has."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
-    spans, names = {name: (None, fact.span) for fact in facts for name in s.names(fact)}, set[str]()
+    # Those of the cache are meant for claims about `io` of any program; P and K for programs on grids alone.
+    spans, names = {name: fact.span for fact in facts for name in s.names(fact) - {"Z", "L"}}, set[str]()
     for path in chain((Path(view.path) for view in views), project.programs):
-        if spans.keys() <= {*names, *MACHINE_SYMBOLS}:
+        if spans.keys() <= names:
             return
         try:
             algorithms = headers(read_source(path))
@@ -89,8 +89,11 @@ def require_sizes_of_project(project: Configuration, views: Iterable[CheckView])
             # It may have a size that is missing.
             return
         parameters = chain.from_iterable(algorithm.parameters for algorithm in algorithms)
-        names |= s.names(algorithms) | {x.name for x in parameters if not isinstance(x.type, s.ArrayType)}
-    check_known(spans, [SizeNames(dict.fromkeys(names, 1), needed=tuple(sorted(names)))])
+        names |= s.names(algorithms) | {x.name for x in parameters if not isinstance(x.type, s.ArrayType | s.ScalarType)}
+        names |= {"P", "K"} if any(each.grid for each in algorithms) else set()
+    problems = [unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
+    if problems:
+        raise ArchlineError(problems)
 
 
 def _decided(task: Task) -> CheckView:

@@ -171,9 +171,11 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             hint = did_you_mean(key, known) or f"the keys are {', '.join(known)}"
             problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _place(source, key), hint=hint))
         elif (texts := _texts(key, value)) is None:
-            kind = "a text, or a list of texts" if key in LISTS else "a text"
+            kind = "a string, or a list of strings" if key in LISTS else "a string"
             problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
         else:
+            if key == "paths":
+                problems += _path_problems(texts, file.parent, _place(source, key))
             if key in PATHS:
                 texts = tuple(relative(str(file.parent / each)) for each in texts)
             elif key == "machine":
@@ -187,6 +189,17 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
     if problems:
         raise ArchlineError(problems)
     return Configuration(_repository(file.parent) or file.parent, source, **values)
+
+
+def _path_problems(paths: Sequence[str], folder: Path, place: Span | None) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the paths of a project."""
+    if not paths:
+        yield Diagnostic(CONFIGURATION, "`paths` is empty", place, hint="name a folder, or leave it out")
+    for each in paths:
+        if not (folder / each.partition("::")[0]).exists():
+            there = ((Path(each).parent / x.name).as_posix() for x in (folder / each).parent.glob("*"))
+            near = did_you_mean(each.rstrip("/"), there)
+            yield Diagnostic(CONFIGURATION, f"`{each}` does not exist", place, hint=near)
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:

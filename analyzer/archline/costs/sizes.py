@@ -137,12 +137,24 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 
 
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
-    """Raise ArchlineError (AL401) for every name that none of several algorithms has."""
+    """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that none of several has."""
+    sizes = {name for each in names for name in (*each.sizes, *each.indices)}
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = _accepted(given, (name for each in names for name in each.needed), known)
-    problems = [_unknown(name, known, needed, span) for name, (_, span) in given.items() if name not in known]
+    problems = [
+        unknown_in_fact(name, sizes, span) if value is None else _unknown(name, known, needed, span)
+        for name, (value, span) in given.items()
+        if name not in known
+    ]
     if problems:
         raise ArchlineError(problems)
+
+
+def unknown_in_fact(name: str, sizes: Iterable[str], span: Span | None) -> Diagnostic:
+    """What is wrong with a fact about a name that is none of the sizes (AL401)."""
+    known = sorted(sizes)
+    listed = f"the sizes are {', '.join(known)}" if known else "no algorithm has sizes"
+    return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=did_you_mean(name, known) or listed)
 
 
 def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:

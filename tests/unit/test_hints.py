@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 import archline as al
+from archline.analysis.checks.races import certain_races
 from archline.energy.models import models
 from archline.expr.tree import Source
 from archline.language.builder import INTRINSICS
+from archline.language.diagnostics import ArchlineError
+from archline.language.loader import load_text
 from archline.language.parser import parse
 from cli_support import ROOT, cli, process
 from effort import long
@@ -383,3 +386,56 @@ def test_help_lists_the_models_there_are(command: str) -> None:
     page = cli(command, "--help").out
     known = [each.name for each in models()]
     assert all(re.search(rf"\b{name}\b", page) for name in known)
+
+
+@pytest.mark.parametrize(
+    ("statement", "advice"),
+    [
+        ("mid = (lo + hi) / 2", "`local mid: int = (lo + hi)//2`"),
+        ("mid = lo + 1", "`local mid: int = lo + 1`"),
+        ("mid += hi", "`local mid: int = 0`"),
+        ("mid = x[0]", "`local mid: real = 0`"),
+        ("mid = x[0] / 2", "`local mid: real = 0`"),
+    ],
+)
+def test_an_unknown_name_is_defined_with_the_type_of_what_it_is_given(statement: str, advice: str) -> None:
+    body = f"local lo: int = 0\n    local hi: int = n\n    {statement}"
+    with pytest.raises(ArchlineError) as raised:
+        load_text(f"algorithm f(x: real[n]):\n    {body}\n")
+    assert advice in (raised.value.diagnostics[0].hint or "")
+
+
+@pytest.mark.parametrize(
+    ("type_", "advice"),
+    [
+        ("real[m][n]", "write `real[m, n]`"),
+        ("inout int[m, 2*n][n]", "write `int[m, 2*n, n]`"),
+        ("real[m, n] cols", "a layout is `rowmajor`, `colmajor` or `zmorton`"),
+        ("real[m, n] by columns", "a layout is `rowmajor`, `colmajor` or `zmorton`"),
+        ("real[m, n] column_major", "a layout is `rowmajor`, `colmajor` or `zmorton`"),
+        ("real[n] inout", "the mode stands before the type: `A: inout real[n]`"),
+    ],
+)
+def test_shapes_and_layouts_are_written_so(type_: str, advice: str) -> None:
+    for more in ("", ", y: real[n]"):
+        with pytest.raises(ArchlineError) as raised:
+            load_text(f"algorithm f(A: {type_}{more}):\n    pass\n")
+        assert raised.value.diagnostics[0].hint == advice
+    with pytest.raises(ArchlineError) as raised:
+        load_text("algorithm f(A: real[n] y: real[n]):\n    pass\n")
+    assert "layout" not in (raised.value.diagnostics[0].hint or "")
+
+
+@pytest.mark.parametrize(
+    ("given", "number"), [("n=1k", "1000"), ("n=2, m=1.5M", "1500000"), ("n=64Ki", "65536"), ("n=3G", "3000000000")]
+)
+def test_a_number_with_a_unit_is_written_out(given: str, number: str) -> None:
+    assert f"hint: write {number}\n" in cli("cost", "dense.gemv::gemv", "--at", given).err
+
+
+def test_a_race_on_a_register_says_how_it_is_summed() -> None:
+    text = "algorithm f(x: real[n]) -> real:\n    local s: real = 0\n    parallel for i in 0..n:\n        s += x[i]\n    return s\n"
+    module = load_text(text)
+    hint = certain_races(module, module.algorithms["f"])[0].hint or ""
+    assert "`local s: real[1] = 0`" in hint
+    assert "`atomic s[0] += ...`" in hint

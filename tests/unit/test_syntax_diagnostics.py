@@ -93,7 +93,7 @@ FILES = [
     ("algorithm f(n):\n    pass\n", "AL101", "1:14", "`x: real[n]`"),
     ("algorithm f(A: double[n]):\n    pass\n", "AL101", "1:16", "`real` or `int`"),
     ("algorithm f(A: real[n] inout):\n    pass\n", "AL101", "1:24", "`A: inout real[n]`"),
-    ("algorithm f(A: real[n][m]):\n    pass\n", "AL101", "1:23", "one pair of brackets"),
+    ("algorithm f(A: real[n][m]):\n    pass\n", "AL101", "1:23", "write `real[n, m]`"),
     ('claim time(f) <= 1 ms on "gtx-580"\n', "AL101", "1:20", "1 ms is written `0.001`"),
     ('claim energy(f) <= (2^10)J on "gtx-580"\n', "AL101", "1:26", "its numbers have no unit"),
     ('claim power(f) <= 3W where n >= 2 on "gtx-580"\n', "AL101", "1:20", "its numbers have no unit"),

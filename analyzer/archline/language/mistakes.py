@@ -82,6 +82,11 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
     before = line[: column - 1]
     if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
+    shape = re.search(r"(\w+\[[^\[\]]*)\]\[([^\[\]]*\])", line)
+    if "LAYOUT" in accepted and shape is not None and shape.start(2) == column:
+        return f"write `{shape[1]}, {shape[2]}`"
+    if "LAYOUT" in accepted and re.match(r"(?!(in|out|inout)\b)[A-Za-z]\w*+(?!\s*:)", line[column - 1 :]):
+        return "a layout is `rowmajor`, `colmajor` or `zmorton`"
     if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
         return left_out
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +22,7 @@ from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
 from archline.language.mistakes import brackets, code_of, growth_hint, line_hint, place_hint, unclosed
-from archline.records import record
+from archline.records import record, replace
 from archline.resources import cache_folder, resource
 
 _KINDS = {
@@ -209,7 +210,23 @@ def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
 
 def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:
     """Parse `n = 64, m = p = 2^20`, as `--at` and `--cache` take them; raises ArchlineError."""
-    return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
+    try:
+        return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
+    except ArchlineError as problem:
+        raise ArchlineError(
+            [replace(each, hint=_number_hint(each) or each.hint) for each in problem.diagnostics]
+        ) from None
+
+
+def _number_hint(problem: Diagnostic) -> str | None:
+    """The number that a unit such as `k` is meant to make of another, where a setting has one."""
+    span = problem.span
+    line, end = ("", 0) if span is None else (span.source.lines[span.line - 1], span.column - 1)
+    number, unit = re.search(r"\d+(\.\d+)?$", line[:end]), re.match(r"([kKMGT])(i?)\b", line[end:])
+    if number is None or unit is None:
+        return None
+    value = Fraction(number[0]) * (1024 if unit[2] else 1000) ** (" KMGT".index(unit[1].upper()))
+    return f"write {value}"
 
 
 def forget() -> None:

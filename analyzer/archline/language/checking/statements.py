@@ -36,6 +36,7 @@ from archline.language.checking.signatures import array_type, element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
+from archline.records import replace
 
 _RETURNED = "set a register on the way, `local r: real = 0`, and end with `return r`"
 
@@ -243,6 +244,8 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
     if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = f"the result of `{value.function}` can only be stored with `=`"
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
+    if isinstance(target, s.Name):
+        body.lookup(target.id, target.span, _integer_advice(body, statement, found))
     place = type_of(body, target, whole=statement.op == "=")
     if place is None:
         return
@@ -264,6 +267,17 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
         _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, found)
         return
     _assign_number(body, statement, place, found)
+
+
+def _integer_advice(body: BodyContext, statement: s.Assign, found: ExprType | None) -> str:
+    """How an unknown name that is given an integer is defined; empty where it may be none."""
+    value, whole, kinds = statement.value, {Kind.INT, Kind.STATIC}, {found}
+    if isinstance(value, s.Binary) and value.op == "/" and found is not Kind.REAL:
+        kinds = {body.facts.types.get(value.left), body.facts.types.get(value.right)}
+        value = replace(value, op="//")
+    first = shown(value) if statement.op == "=" else "0"
+    define = f"define it first, such as `local {shown(statement.target)}: int = {first}`, or make it a parameter"
+    return define if kinds <= whole else ""
 
 
 def _check_operator(body: BodyContext, statement: s.Assign) -> None:

@@ -433,6 +433,17 @@ def test_a_number_with_a_unit_is_written_out(given: str, number: str) -> None:
     assert f"hint: write {number}\n" in cli("cost", "dense.gemv::gemv", "--at", given).err
 
 
+def test_lists_of_three_have_one_and() -> None:
+    pages = [cli("cost", "dense.gemv::gemv", "--metric", given).out for given in ("writebacks,bytes,io", "bytes,io")]
+    assert "; of writebacks, bytes and io, for L >= 2" in pages[0]
+    assert "; of bytes and io, for L >= 2" in pages[1]
+
+
+def test_a_baseline_that_is_not_there(folder: Path) -> None:
+    ran = cli("check", str(folder / "a.algo"), "--baseline", str(folder / "none.txt"))
+    assert (ran.code, "none.txt` does not exist" in ran.err) == (2, True)
+
+
 def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     text = "algorithm f(x: real[n]) -> real:\n    local s: real = 0\n    parallel for i in 0..n:\n        s += x[i]\n    return s\n"
     module = load_text(text)

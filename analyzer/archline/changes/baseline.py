@@ -73,9 +73,10 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
     """The entries of a baseline by algorithm, and what it accepts with the lines. Raises ArchlineError (AL442)."""
     try:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError) as problem:
         hint = f"`archline check TARGET --write-baseline {file}` writes it"
-        raise error(NO_BASELINE, f"`{file}` cannot be read", path=file, hint=hint) from None
+        what = "does not exist" if isinstance(problem, FileNotFoundError) else "cannot be read"
+        raise error(NO_BASELINE, f"`{file}` {what}", path=file, hint=hint) from None
     found: dict[str, Entry] = {}
     accepted: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate(source.lines, 1):

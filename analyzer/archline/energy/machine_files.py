@@ -90,7 +90,7 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
     name = data.get("extends")
     if not isinstance(name, str):
         if name is not None:
-            reader.report(rules.MACHINE_FORM, "`extends` is not a text", ("extends",))
+            reader.report(rules.MACHINE_FORM, "`extends` is not a string", ("extends",))
         return None
     span = reader.places.span(("extends",))
     plain, variant = without_variant(name)
@@ -274,7 +274,7 @@ class _Reader:
     def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: Path_) -> s.Expr | None:
         text = table[key]
         if not isinstance(text, str):
-            self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a text", (*path, key))
+            self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a string", (*path, key))
             return None
         try:
             expr = parse_expression(text, self.source.path)
@@ -332,7 +332,7 @@ class _Reader:
         elif not isinstance(value, str):
             plain = isinstance(value, int | float) and not isinstance(value, bool)
             hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if plain else 1.5}"`'
-            self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a text", place, hint)
+            self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a string", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
             hint = number_hint(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
             self.report(
@@ -352,7 +352,7 @@ class _Reader:
         value = table.get(key, "")
         if isinstance(value, str):
             return value
-        self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a text", (*path, key), "write it in quotes")
+        self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a string", (*path, key), "write it in quotes")
         return ""
 
     def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:

@@ -74,6 +74,6 @@ def parsed(source: Source, rule: Rule, hint: str | None = None) -> dict[str, Any
             line, column = int(place[1] or len(source.lines)), int(place[2] or len(source.lines[-1]) + 1)
             span = Span(source, line, column, line, column + 1)
         if "overwrite" in reason or "twice" in reason or "namespace" in reason:
-            hint = "a table or key may stand once only"
+            hint = "a table or key may appear only once"
         message = f"`{source.path}` is not TOML: {_LINE.sub('', reason).strip()}"
         raise error(rule, message, span=span, path=source.path, hint=hint) from None

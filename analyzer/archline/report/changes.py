@@ -70,8 +70,14 @@ def verdict(found: VersionDifferences) -> str:
             if count:
                 noun = "" if parts else "cost " if count == 1 else "costs "
                 parts.append(f"{count} {noun}{words[count > 1]}{more}")
-    if found.renames:
-        parts.append(f"{len(found.renames)} algorithm{'s have' if len(found.renames) > 1 else ' has'} another name")
+    # A file that moved leaves the names of its algorithms as they were.
+    moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in found.renames)
+    for count, one, several in (
+        (len(found.renames) - moved, "has another name", "have another name"),
+        (moved, "was moved", "were moved"),
+    ):
+        if count:
+            parts.append(f"{counted(count, 'algorithm')} {several if count > 1 else one}")
     return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 

@@ -72,7 +72,7 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     if case is not None:
         notes.insert(0, phrase("where ", case.case_when, "; for all sizes see --all"))
     if any("~" in line.form + line.status for line in (*lines, *chain(*regimes))):
-        names = joined([row.metric for row in of_cache], " and ")
+        names = " and ".join(", ".join(row.metric for row in of_cache).rsplit(", ", 1))
         with_lines = (f"; of {names}, for ", Formula(b.least(("L",), 2)[0])) if names and not view.on_grid else ()
         notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):

@@ -353,6 +353,7 @@ def test_an_algorithm_that_moved_and_changed_is_one(tmp_path: Path) -> None:
     assert {each.moved_from for each in found.changes} == {"kernel.algo::gemv"}
     assert dict(found.renames) == {"kernel.algo::gemv": "moved.algo::gemv", "one.algo::f": "other.algo::f"}
     assert "moved from kernel.algo::gemv" in " ".join(str(found).split())
+    assert "2 algorithms were moved" in str(found)
     # Of two that may have moved neither is known to be the one.
     written(new, again=GEMV.replace("*x[j]", "*x[j] + 3.0 + 1.0"))
     assert al.diff(old, new, jobs=1).summary == {"new": 8, "removed": 4, "equal": 4}

@@ -430,7 +430,7 @@ def test_shapes_and_layouts_are_written_so(type_: str, advice: str) -> None:
     ("given", "number"), [("n=1k", "1000"), ("n=2, m=1.5M", "1500000"), ("n=64Ki", "65536"), ("n=3G", "3000000000")]
 )
 def test_a_number_with_a_unit_is_written_out(given: str, number: str) -> None:
-    assert f"hint: write {number}\n" in cli("cost", "dense.gemv::gemv", "--at", given).err
+    assert f"hint: write {number} for `" in cli("cost", "dense.gemv::gemv", "--at", given).err
 
 
 def test_lists_of_three_have_one_and() -> None:

@@ -48,10 +48,6 @@ def checked(project: Path, entry: str, *arguments: str) -> tuple[int, str]:
         ('where = "K >= 2"', "2:10: AL401: there is no size `K`"),
         ('where = "n >= 2, P >= 2"', "2:18: AL401: there is no size `P`"),
         ('where = "k >= 2"', "hint: the sizes are n"),
-        ('paths = ["sketch"]', "2:9: AL440: `sketch` does not exist\n"),
-        ('paths = ["sketch"]', "hint: did you mean `sketches`?"),
-        ('paths = ["sketches", "sketches/old/g.alg"]', "hint: did you mean `sketches/old/g.algo`?"),
-        ('paths = ["nowhere/near"]', "2:9: AL440: `nowhere/near` does not exist"),
         ("paths = []", "2:9: AL440: `paths` is empty"),
         ('where = ["n >= 2", "Z >= L, nn >= 2"]', "2:29: AL401: there is no size `nn`"),
     ],
@@ -79,6 +75,25 @@ def test_what_no_command_could_use_is_an_error_at_its_place(project: Path, entry
 )
 def test_what_commands_can_use_is_none(project: Path, entry: str) -> None:
     assert checked(project, entry)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "missing", "near"),
+    [
+        ('["sketch"]', "sketch", "sketches"),
+        ('["sketches", "sketches/old/g.alg"]', "sketches/old/g.alg", "sketches/old/g.algo"),
+        ('["nowhere/near"]', "nowhere/near", ""),
+    ],
+)
+def test_paths_that_are_checked_exist(project: Path, entry: str, missing: str, near: str) -> None:
+    (project / "sketches" / "old").mkdir(parents=True)
+    (project / "sketches" / "old" / "g.algo").write_text(LOOP, encoding="utf-8")
+    (project / "pyproject.toml").write_text(f"[tool.archline]\npaths = {entry}\n", encoding="utf-8")
+    with contextlib.chdir(project / "sketches"):
+        ran = cli("check")
+        assert cli("check", "old").code == 0
+    assert (ran.code, f"pyproject.toml:2:9: AL440: `{missing}` does not exist" in ran.err) == (2, True)
+    assert f"did you mean `{near}`?" in ran.err if near else "hint" not in ran.err
 
 
 def test_the_grid_and_messages_are_those_of_programs_on_grids(project: Path) -> None:

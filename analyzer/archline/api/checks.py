@@ -89,10 +89,9 @@ def require_sizes_of_project(project: Configuration, views: Iterable[CheckView])
             # It may have a size that is missing.
             return
         parameters = chain.from_iterable(algorithm.parameters for algorithm in algorithms)
-        names |= s.names(algorithms) | {
-            x.name for x in parameters if not isinstance(x.type, s.ArrayType | s.ScalarType)
-        }
-        names |= {"P", "K"} if any(each.grid for each in algorithms) else set()
+        numbers = {x.name for x in parameters if not isinstance(x.type, s.ArrayType | s.ScalarType)}
+        on_grid = any(algorithm.grid for algorithm in algorithms)
+        names |= s.names(algorithms) | numbers | ({"P", "K"} if on_grid else set())
     problems = [unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
     if problems:
         raise ArchlineError(problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -81,6 +82,19 @@ class Configuration:
         for root in map(Path, self.paths or [self.folder]):
             files = [root] if root.is_file() else sorted(root.rglob("*.algo"))
             yield from (file for file in files if not self.excludes(file))
+
+    def require_paths(self) -> None:
+        """Raise ArchlineError (AL440) for paths that do not exist."""
+        missing = [
+            os.path.relpath(path, self.folder) for path in self.paths if not Path(path.partition("::")[0]).exists()
+        ]
+        problems: list[Diagnostic] = []
+        for path in missing if self.source is not None else ():
+            there = ((Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*"))
+            message, place = f"`{path}` does not exist", _place(self.source, "paths")
+            problems.append(Diagnostic(CONFIGURATION, message, place, hint=did_you_mean(path, there)))
+        if problems:
+            raise ArchlineError(problems)
 
     @property
     def facts(self) -> str:
@@ -174,8 +188,9 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             kind = "a string, or a list of strings" if key in LISTS else "a string"
             problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
         else:
-            if key == "paths":
-                problems += _path_problems(texts, file.parent, _place(source, key))
+            if value == []:
+                message = f"`{key}` is empty"
+                problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint="leave it out"))
             if key in PATHS:
                 texts = tuple(relative(str(file.parent / each)) for each in texts)
             elif key == "machine":
@@ -189,17 +204,6 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
     if problems:
         raise ArchlineError(problems)
     return Configuration(_repository(file.parent) or file.parent, source, **values)
-
-
-def _path_problems(paths: Sequence[str], folder: Path, place: Span | None) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the paths of a project."""
-    if not paths:
-        yield Diagnostic(CONFIGURATION, "`paths` is empty", place, hint="name a folder, or leave it out")
-    for each in paths:
-        if not (folder / each.partition("::")[0]).exists():
-            there = ((Path(each).parent / x.name).as_posix() for x in (folder / each).parent.glob("*"))
-            near = did_you_mean(each.rstrip("/"), there)
-            yield Diagnostic(CONFIGURATION, f"`{each}` does not exist", place, hint=near)
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:

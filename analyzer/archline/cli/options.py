@@ -196,6 +196,8 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
 
     try:
         options.configuration = read(options.config, isolated=options.isolated)
+        if "paths" in taken and not getattr(options, taken["paths"]):
+            options.configuration.require_paths()
     except ArchlineError as problem:
         # A command that reports findings reports this one too.
         if not hasattr(options, "problems"):

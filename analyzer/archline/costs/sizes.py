@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
@@ -138,7 +138,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that none of several has."""
-    sizes = {name for each in names for name in (*each.sizes, *each.indices)}
+    sizes = {name for each in names for name in each.for_a_run}
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = _accepted(given, (name for each in names for name in each.needed), known)
     problems = [
@@ -150,11 +150,10 @@ def check_known(given: Given, names: Sequence[SizeNames]) -> None:
         raise ArchlineError(problems)
 
 
-def unknown_in_fact(name: str, sizes: Iterable[str], span: Span | None) -> Diagnostic:
-    """What is wrong with a fact about a name that is none of the sizes (AL401)."""
-    known = sorted(sizes)
-    listed = f"the sizes are {', '.join(known)}" if known else "no algorithm has sizes"
-    return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=did_you_mean(name, known) or listed)
+def unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
+    """Make the diagnostic (AL401) of a fact about a name that is none of the sizes."""
+    hint = did_you_mean(name, sizes) or f"the sizes are {', '.join(sorted(sizes)) or 'none'}"
+    return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
 def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -213,20 +213,12 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
     try:
         return _parse_fragment(text, name, "setting_list")  # type: ignore[no-any-return]
     except ArchlineError as problem:
-        raise ArchlineError(
-            [replace(each, hint=_number_hint(each) or each.hint) for each in problem.diagnostics]
-        ) from None
-
-
-def _number_hint(problem: Diagnostic) -> str | None:
-    """The number that a unit such as `k` is meant to make of another, where a setting has one."""
-    span = problem.span
-    line, end = ("", 0) if span is None else (span.source.lines[span.line - 1], span.column - 1)
-    number, unit = re.search(r"\d+(\.\d+)?$", line[:end]), re.match(r"([kKMGT])(i?)\b", line[end:])
-    if number is None or unit is None:
-        return None
-    value = Fraction(number[0]) * (1024 if unit[2] else 1000) ** (" KMGT".index(unit[1].upper()))
-    return f"write {value}"
+        unit = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)([kKMGT])(i?)\b", text)
+        if unit is None:
+            raise
+        value = Fraction(unit[1]) * (1024 if unit[3] else 1000) ** (" KMGT".index(unit[2].upper()))
+        hint = f"write {value} for `{unit[0]}`"
+        raise ArchlineError([replace(finding, hint=hint) for finding in problem.diagnostics]) from None
 
 
 def forget() -> None:

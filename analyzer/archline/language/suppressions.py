@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable, Iterator
 from archline.language import syntax as s
 from archline.records import record
 
+# What follows the codes is prose.
 _COMMENT = re.compile(r"#\s*archline:\s*ignore\b((?:[,\s]*\bAL\w*\d\w*)*).*", re.IGNORECASE)
-"""The codes that a comment begins with; what follows them is prose."""
 
 
 @record

@@ -72,12 +72,8 @@ def verdict(found: VersionDifferences) -> str:
                 parts.append(f"{count} {noun}{words[count > 1]}{more}")
     # A file that moved leaves the names of its algorithms as they were.
     moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in found.renames)
-    for count, one, several in (
-        (len(found.renames) - moved, "has another name", "have another name"),
-        (moved, "was moved", "were moved"),
-    ):
-        if count:
-            parts.append(f"{counted(count, 'algorithm')} {several if count > 1 else one}")
+    for count, change in ((len(found.renames) - moved, "renamed"), (moved, "moved")):
+        parts += [f"{counted(count, 'algorithm')} {'were' if count > 1 else 'was'} {change}"] if count else []
     return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 

@@ -221,8 +221,9 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
         failures = at_zero or _at_large_sizes(module, algorithm, failing)
     found = _independent(module, algorithm, found)
     passed = {statement for _, run in runs if run.ends for statement in run.reached}
-    stops = (run.failure is not None and run.failure.statement in passed for _, run in runs)
-    unset = [each for each, passes in zip(runs, stops, strict=True) if each[1].unset and not passes]
+    unset = [
+        (at, run) for at, run in runs if run.unset and (run.failure is None or run.failure.statement not in passed)
+    ]
     return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True, unset)
 
 

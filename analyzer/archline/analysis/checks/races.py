@@ -111,9 +111,7 @@ class _Race:
         hint = "make the update atomic, or let each iteration write an element of its own"
         if not this.array.extents:
             name = this.array.name
-            hint = (
-                f"a register takes no `atomic`: declare `local {name}: real[1] = 0` and write `atomic {name}[0] += ...`"
-            )
+            hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
         if not other.writes:
             hint = f"an iteration needs what another one writes: make the loop sequential, `for {variable} in ...`, or "
             hint += "write into another array"

@@ -86,17 +86,11 @@ class Array:
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_end(self, place: int) -> bool:
-        """Whether no element is set whose subscript in some dimension is that of a place, which is its first or last.
-
-        Only where others are set.
-        """
-        if not self.elements:
-            return False
-        others, own = [*map(self.subscripts_of, self.elements)], self.subscripts_of(place)
-        return any(
-            index in (0, extent - 1) and all(each[axis] != index for each in others)
-            for axis, (index, extent) in enumerate(zip(own, self.extents, strict=True))
-        )
+        """Whether a place is in a first or last row (of some dimension) without a set element, and others have some."""
+        filled = [*map(self.subscripts_of, self.elements or ())]
+        rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
+        ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]
+        return bool(filled) and any(all(subscripts[axis] != index for subscripts in filled) for axis, index in ends)
 
     def subscripts_of(self, place: int) -> tuple[int, ...]:
         """The subscripts of the element at a place."""
@@ -181,8 +175,8 @@ class Runs(Follower[Locals]):
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
             read = stopped.failure and stopped.failure.unset
-            known = arrays if read and not self.outermost.grid else ()
-            return Outcome(stopped.failure, False, self._reached, tuple(x for x in known if read and x is read[0]))
+            outputs = (read[0],) if read and read[0] in arrays and not self.outermost.grid else ()
+            return Outcome(stopped.failure, False, self._reached, outputs)
         unset = tuple(array for array in arrays if array.first_unset is not None)
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
@@ -477,7 +471,8 @@ class Runs(Follower[Locals]):
 
     def read(self, expr: s.Expr, block: Locals) -> None:
         array, places = self.places_of(expr, block) or (None, ())
-        first = next((x for x in places if array and array.elements is not None and x not in array.elements), None)
+        elements = None if array is None else array.elements
+        first = None if elements is None else next((place for place in places if place not in elements), None)
         if array is not None and first is not None:
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"

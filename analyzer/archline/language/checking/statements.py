@@ -269,15 +269,15 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
     _assign_number(body, statement, place, found)
 
 
-def _integer_advice(body: BodyContext, statement: s.Assign, found: ExprType | None) -> str:
-    """How an unknown name that is given an integer is defined; empty where it may be none."""
-    value, whole, kinds = statement.value, {Kind.INT, Kind.STATIC}, {found}
-    if isinstance(value, s.Binary) and value.op == "/" and found is not Kind.REAL:
+def _integer_advice(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
+    """Advise how to define an unknown name that is given an integer; empty where it may be none."""
+    value, kinds = statement.value, {kind}
+    if isinstance(value, s.Binary) and value.op == "/" and kind is not Kind.REAL:
         kinds = {body.facts.types.get(value.left), body.facts.types.get(value.right)}
         value = replace(value, op="//")
     first = shown(value) if statement.op == "=" else "0"
-    define = f"define it first, such as `local {shown(statement.target)}: int = {first}`, or make it a parameter"
-    return define if kinds <= whole else ""
+    advice = f"define it first, such as `local {shown(statement.target)}: int = {first}`, or make it a parameter"
+    return advice if kinds <= {Kind.INT, Kind.STATIC} else ""
 
 
 def _check_operator(body: BodyContext, statement: s.Assign) -> None:

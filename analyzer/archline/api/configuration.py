@@ -85,14 +85,13 @@ class Configuration:
 
     def require_paths(self) -> None:
         """Raise ArchlineError (AL440) for paths that do not exist."""
-        missing = [
-            os.path.relpath(path, self.folder) for path in self.paths if not Path(path.partition("::")[0]).exists()
-        ]
+        place = None if self.source is None else _place(self.source, "paths")
         problems: list[Diagnostic] = []
-        for path in missing if self.source is not None else ():
-            there = ((Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*"))
-            message, place = f"`{path}` does not exist", _place(self.source, "paths")
-            problems.append(Diagnostic(CONFIGURATION, message, place, hint=did_you_mean(path, there)))
+        for path in (os.path.relpath(path, self.folder) for path in self.paths):
+            if not (self.folder / path.partition("::")[0]).exists():
+                there = ((Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*"))
+                hint = did_you_mean(path, there)
+                problems.append(Diagnostic(CONFIGURATION, f"`{path}` does not exist", place, hint=hint))
         if problems:
             raise ArchlineError(problems)
 
@@ -188,9 +187,8 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             kind = "a string, or a list of strings" if key in LISTS else "a string"
             problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
         else:
-            if value == []:
-                message = f"`{key}` is empty"
-                problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint="leave it out"))
+            if key == "paths" and not texts:
+                problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="leave it out"))
             if key in PATHS:
                 texts = tuple(relative(str(file.parent / each)) for each in texts)
             elif key == "machine":

@@ -187,7 +187,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     either.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
 
 
-def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, taken: Mapping[str, str]) -> None:
+def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, filled: Mapping[str, str]) -> None:
     """Fill in what the command line does not say with what the project's configuration says: options by its keys.
 
     Raises ArchlineError (AL440).
@@ -196,7 +196,8 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
 
     try:
         options.configuration = read(options.config, isolated=options.isolated)
-        if "paths" in taken and not getattr(options, taken["paths"]):
+        targets = filled.get("paths")
+        if targets and not getattr(options, targets):
             options.configuration.require_paths()
     except ArchlineError as problem:
         # A command that reports findings reports this one too.
@@ -204,12 +205,12 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, take
             raise
         options.configuration, options.problems = read(isolated=True), problem.diagnostics
         return
-    for key, option in taken.items():
+    for key, option in filled.items():
         value = getattr(options.configuration, key)
         if value and not getattr(options, option):
             setattr(options, option, list(value) if isinstance(value, tuple) else value)
     for option, shown in (("machines", "--machine"), ("targets", "TARGET")):
-        if option in taken.values() and parser.get_default("required") == option and not getattr(options, option):
+        if option in filled.values() and parser.get_default("required") == option and not getattr(options, option):
             parser.error(f"the following arguments are required: {shown}")
 
 

@@ -138,7 +138,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that none of several has."""
-    sizes = {name for each in names for name in each.for_a_run}
+    sizes = {name for algorithm in names for name in algorithm.for_a_run}
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = _accepted(given, (name for each in names for name in each.needed), known)
     problems = [

@@ -43,6 +43,8 @@ def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
 
 def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     """Value / divisor where the division of polynomials leaves no remainder, else None."""
+    if not divisor:
+        raise ZeroDivisionError
     lead = max(divisor.terms, key=_rank)
     powers = dict(lead)
     whole = ZERO

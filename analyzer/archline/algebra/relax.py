@@ -215,7 +215,12 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
     outer = next((each for each in sorted(value.atoms(), key=str) if each != atom and contains(each, atom)), None)
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)
-    return _replaced(value, outer, _range_around(outer, atom, facts), facts, upper)
+    low, high = _range_around(outer, atom, facts)
+    if low is None and not upper and not isinstance(outer, a.Floor):
+        # Where nothing is known of the argument, a level, a maximum or a power is at least 0 all the same. From above
+        # other ways of bounding are sharper than to leave out what is subtracted.
+        low = ZERO
+    return _replaced(value, outer, (low, high), facts, upper)
 
 
 def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -> Poly | None:
@@ -255,9 +260,6 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
     for upper in (False, True):
         end = bound_atom(argument, atom, facts, upper)
         ends.append(None if end is None else outer.rebuild((end, *others)))
-    if ends[0] is None and not isinstance(outer, a.Floor):
-        # Where nothing is known of the argument, a level, a maximum or a power is at least 0 all the same.
-        return ZERO, ends[1]
     return ends[0], ends[1]
 
 

@@ -212,5 +212,5 @@ def test_the_form(capsys: pytest.CaptureFixture[str]) -> None:
     """2*g + 2 shifts of n^2/g^2 words where g >= 2."""
     assert main(["cost", "distributed.matmul::cannon", "--where", "K >= 1", "--metric", "messages"]) == 0
     text = capsys.readouterr().out
-    assert "2*g*ceil(n^2/g^2/K)" in text
+    assert "2*g*ceil(n^2/(g^2*K))" in text
     assert "a message has K words at most" in text

@@ -75,7 +75,6 @@ WRONG = [
     ("[level.L2.quantity.capacity]", "[quantity.L2_capacity]", 11, "AL453", "is one of a level", "[level.L2.quantity.capacity]"),
     ("[level.L2.quantity.capacity]", "[level.L2.quantity.peak]", 11, "AL453", "no quantity `L2_peak`", "a level has `capacity`"),
     ("[level.L1.quantity]", "[level]\nL1 = 3\n[nothing]", 8, "AL453", "`L1` is not a table", "[level.L1.quantity.NAME]"),
-    ('"1", unit = "KiB"', '"1", unit = "KB"', 8, "AL454", "unknown unit `KB`", "write kB"),
     ('"1", unit = "KiB"', '"0", unit = "KiB"', 8, "AL457", "`L1_capacity` is 0", "whole lines"),
     ('"1", unit = "KiB"', '"1000", unit = "B"', 8, "AL457", "not a whole number of lines of 64 B/line", "whole lines"),
     ('"1", unit = "KiB"', '"64", unit = "KiB"', 12, "AL457", "`L2` of 16 KiB is smaller than level `L1` of 64 KiB", "from the processor on"),

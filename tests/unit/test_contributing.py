@@ -99,7 +99,7 @@ def test_a_row_of_a_paper_is_data(copy: Path) -> None:
     out = printed(copy, command("papers"))
     assert "8 rows: 2 do not hold, 6 hold" in out
     assert re.search(r"^    Table 1 delta_e: .*1\.4435e-09 J/word/s follows", out, re.MULTILINE)
-    assert re.search(r"^    Table 1 energy balance: .* flop/B", out, re.MULTILINE)
+    assert re.search(r"^    Table 1 energy balance: [^:]*in\s+flop/B", out, re.MULTILINE)
     assert "doubling every two years" in printed(copy, "papers desk --figure 1")
 
 

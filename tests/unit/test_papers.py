@@ -235,9 +235,9 @@ def test_a_section_has_those_inside_it_and_reasons_are_whole() -> None:
     held = [re.sub(r" \(.*\)", "", each) for each in " ".join(out.partition("equal: ")[2].split()).split(", ")]
     assert held == [f"section V.{each}" for each in "ABCDEF"]
     assert "..." not in out
-    out = cli("papers", "balance", "--only", "differs").out
+    out = cli("papers", "roofline", "--only", "differs").out
     assert "2 rows: 2 do not hold\n" in out
-    assert "..." not in cli("papers", "balance").out
+    assert "..." not in cli("papers", "roofline").out
     assert "..." not in out
 
 

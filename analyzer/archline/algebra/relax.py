@@ -216,7 +216,7 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)
     low, high = _range_around(outer, atom, facts)
-    if low is None and not upper and not isinstance(outer, a.Floor):
+    if low is None and not upper and isinstance(outer, a.CeilLog2 | a.PositivePart | a.Exponential):
         # Where nothing is known of the argument, a level, a maximum or a power is at least 0 all the same. From above
         # other ways of bounding are sharper than to leave out what is subtracted.
         low = ZERO

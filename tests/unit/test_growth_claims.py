@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,6 +116,17 @@ def test_a_counterexample_shows_the_ratio_of_the_cost_itself_at_sizes_that_matte
     found = decided("work is O(n)", HALVES)
     assert f"cost/claim is unbounded along n = 2^T: {significant(float(lower / 16), 3)} at n = 16, " in found.reason
     assert not {"Z", "L", "P", "K"} & set(found.reason.split())
+
+
+def test_a_counterexample_lists_its_sizes_by_name_in_every_process() -> None:
+    # Names come from sets, whose order differs from one process to the next.
+    loop = "    for i in 0..a*b*c*d:\n        x[0] += 1.0\n"
+    module = load_text(
+        f"algorithm f(c: size, a: size, d: size, b: size, x: inout real[1]):\n    ensures flops is O(1)\n{loop}"
+    )
+    algorithm = module.algorithms["f"]
+    (verdict,) = decide_claims(module, algorithm, derive(module, algorithm))
+    assert re.findall("([abcd]) = ", verdict.reason) == [*"abcd"] * 4, verdict.reason
 
 
 @settings(deadline=None)

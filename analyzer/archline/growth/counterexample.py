@@ -101,7 +101,7 @@ class Refuter:
             return None
         self._tried.add(key)
         for coefficients in self._coefficients(powers):
-            curve = Curve({name: powers.get(name, ()) for name in self._names}, coefficients)
+            curve = Curve({name: powers.get(name, ()) for name in sorted(self._names)}, coefficients)
             found = self._verified(curve)
             if found is not None:
                 return found

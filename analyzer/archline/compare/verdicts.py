@@ -130,7 +130,7 @@ def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: I
         if margin < accuracy:
             percent = f"{float(100 * margin):.3g} %"
             return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
-    coarse = [_coarse(each, by) for each in (first, second)]
+    coarse = [_get_coarse(each, by) for each in (first, second)]
     if coarse[0] is None or coarse[1] is None:
         return ""
     other = _less(coarse[0], coarse[1])
@@ -139,10 +139,10 @@ def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: I
     return f"{'undecided' if other is None else 'reversed'} if eps_op multiplies flops instead of work"
 
 
-def _coarse(estimate: Estimate, by: str) -> Interval | None:
+def _get_coarse(estimate: Estimate, by: str) -> Interval | None:
     """The quantity by the model's coarser reading."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
-    return None if energy is None else replace(estimate, energy=energy).by(by)
+    return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
 
 
 def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:

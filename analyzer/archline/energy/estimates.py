@@ -18,7 +18,7 @@ from archline.expr.tree import substituted
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE
-from archline.records import record
+from archline.records import field, record
 
 BALANCED = "balanced"
 
@@ -97,7 +97,7 @@ class ModelOnMachine:
     def require(self) -> None:
         """Raise ArchlineError where a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
-            raise self._unsuited(self.missing)
+            raise self._blame_machine(self.missing)
         self._require_positive()
         for held in self._missing_metrics:
             hint = did_you_mean(held, self.metrics)
@@ -107,17 +107,17 @@ class ModelOnMachine:
     def without_energy(self) -> str:
         """Which quantities the machine lacks for an energy; empty where it has them."""
         lacking = self.lacking(*self.model.energy)
-        return f"machine `{self.machine.name}` lacks {_with_units(lacking)}" if lacking else ""
+        return f"machine `{self.machine.name}` lacks {_write_units(lacking)}" if lacking else ""
 
     def known(self, expr: s.Expr) -> s.Expr:
         """A formula in what is known. Raises ArchlineError (AL458) where it takes a quantity that is missing."""
         found = self.complete(expr)
         if missing := sorted((names_in(found) & QUANTITIES.keys()) - self._known):
-            raise self._unsuited(missing)
+            raise self._blame_machine(missing)
         return found
 
-    def _unsuited(self, missing: Sequence[str]) -> ArchlineError:
-        units = _with_units(missing)
+    def _blame_machine(self, missing: Sequence[str]) -> ArchlineError:
+        units = _write_units(missing)
         given = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
         others = (ModelOnMachine(each, self.machine, self.metrics) for each in models())
@@ -194,6 +194,11 @@ class ModelOnMachine:
             undefined = (reasons[name] for name, each in terms.items() if each is None)
             reasons["energy"] = self.without_energy or next(undefined)
         figures = {name: known(name) for name in self.model.figures}
+        quotients: dict[str, Interval] = {}
+        for name in () if energy is None or self.model.at_most else ("power", "flops_per_joule"):
+            with suppress(EvaluationError):
+                if names_in(formula := self.complete(self.model.answer(name))) <= values.keys():
+                    quotients[name] = value_of(formula, values)
         return Estimate(
             self.model,
             self.machine,
@@ -201,13 +206,14 @@ class ModelOnMachine:
             time,
             given,
             energy,
-            self._sides(values),
+            self._find_sides(values),
             {name: each for name, each in figures.items() if each is not None},
             reasons,
             self.converted,
+            quotients,
         )
 
-    def _sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
+    def _find_sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
         sides = {name: self.complete(self.model.expanded(text)) for name, text in self.model.sides.items()}
         found: dict[str, Interval] = {}
         for name, expr in sides.items():
@@ -239,6 +245,7 @@ class Estimate:
 
     `terms` are those of the energy, `sides` what is compared to say what binds, `figures` further numbers.
     What is None has its reason in `reasons`. `converted` are formulas that gave what machine or algorithm lack.
+    `quotients` are answers in which energy and time, or flops and energy, are those of the same amounts.
     """
 
     model: Model
@@ -251,11 +258,12 @@ class Estimate:
     figures: Mapping[str, Interval]
     reasons: Mapping[str, str]
     converted: Mapping[str, str]
+    quotients: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def power(self) -> Interval | None:
         """Average power in W: energy over time; under a cap, that at most, and so under a thermal design power."""
-        found, values = _quotient(self.energy, self.time), self.machine.values
+        found, values = self.quotients.get("power", _divide(self.energy, self.time)), self.machine.values
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
             found = None if found is None else found.smallest(Interval.of(limit))
@@ -264,11 +272,7 @@ class Estimate:
     @property
     def flops_per_joule(self) -> Interval | None:
         """Flops per joule; None where the flops are not known."""
-        flops, processors = self.amounts.get("flops"), self.amounts.get("P")
-        if flops is not None and processors is not None and self.model.processors == "P":
-            # These are the flops of one processor, the energy is that of all.
-            flops *= processors
-        return _quotient(flops, self.energy)
+        return self.quotients.get("flops_per_joule")
 
     @property
     def energy_delay(self) -> Interval | None:
@@ -309,14 +313,14 @@ class Estimate:
             return None
         rest = [each for name, each in self.sides.items() if name != self.binds]
         following = Interval(max(each.lower for each in rest), max(each.upper for each in rest))
-        return _quotient(self.sides[self.binds], following)
+        return _divide(self.sides[self.binds], following)
 
 
-def _with_units(names: Sequence[str]) -> str:
+def _write_units(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in names)
 
 
-def _quotient(top: Interval | None, bottom: Interval | None) -> Interval | None:
+def _divide(top: Interval | None, bottom: Interval | None) -> Interval | None:
     if top is None or bottom is None or bottom.lower <= 0:
         return None
     return top / bottom

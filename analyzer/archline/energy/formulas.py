@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 from archline.energy import rules
 from archline.energy.quantities import NAMES
+from archline.energy.quotients import divide_over
 from archline.energy.units import NUMBER, Dimension
 from archline.expr import values as folding
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
+from archline.expr.tree import rewritten
 from archline.expr.values import Domain, decimal, evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
@@ -164,12 +167,25 @@ def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
 
 # Values
 def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
-    """Sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462)."""
+    """Sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
+
+    Of a quotient both sides have the same amounts.
+    """
     _check(expr)
     if not names_in(expr) <= values.keys():
         name = next(each for each in s.nodes(expr) if isinstance(each, s.Name) and each.id not in values)
         raise unknown_name(name, list(values))
-    return Interval.of(evaluate(expr, values))
+    wide, known = {name for name in names_in(expr) if not values[name].exact}, dict(values)
+
+    def divide_shared(part: s.Expr) -> s.Expr | None:
+        if not isinstance(part, s.Binary) or part.op != "/" or not wide & names_in(part.left) & names_in(part.right):
+            return None
+        name = format_expression(part)
+        with suppress(EvaluationError):
+            known[name] = divide_over(part.left, part.right, values)
+        return s.Name(name, span=part.span) if name in known else None
+
+    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide else expr, known))
 
 
 STEP = Fraction(1, 2**20)

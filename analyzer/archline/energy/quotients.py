@@ -1,0 +1,107 @@
+"""Quotients whose sides rise with the same amounts, as energy and time do with the misses.
+
+Where it is chosen which argument a max or a min takes, both sides are sums of products of powers. An amount along which
+the quotient only rises or only falls stands at one of its ends. In the others both sides are to be linear: x/bottom(x)
+makes the quotient linear, and a box a polytope (Charnes and Cooper, Naval Research Logistics Quarterly 9(3-4), 1962).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+
+from archline.algebra.lp.exact import Optimum, maximise
+from archline.algebra.polynomial import Poly, Symbol, rational, total
+from archline.expr import tree as s
+from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.values import ARITHMETIC, evaluate, fold
+from archline.numbers import fmpq
+from archline.records import record
+
+Piece = tuple[Poly, frozenset[Poly]]
+"""A formula where certain forms are at least 0."""
+
+
+def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Interval:
+    """The ends of a quotient over a box of amounts. Raises EvaluationError for forms other than those above."""
+    evaluate(top, box)
+    if Interval.of(evaluate(bottom, box)).lower <= 0 or any(box[name].lower < 0 for name in s.names((top, bottom))):
+        raise EvaluationError("a side may be 0 or less")
+    sides: list[list[Piece]] = [fold(side, _OverBox(box)) for side in (top, bottom)]
+    pieces = [(numerator, denominator, *where | there) for (numerator, where), (denominator, there) in product(*sides)
+              if not any(-form in there for form in where)]  # fmt: skip
+    names = sorted({name for piece in pieces for form in piece for name in form.names})
+    rises = {name: {rise for piece in pieces for rise in _find_slopes(piece[0], piece[1], name)} for name in names}
+    free = {name: box[name] for name in names if len(rises[name]) > 1}
+    ends: list[fmpq] = []
+    for sign in (-1, 1):
+        at = {name: box[name].upper if (True in rises[name]) == (sign > 0) else box[name].lower for name in names}
+        values = {name: Poly.constant(end) for name, end in at.items() if name not in free}
+        rows = ([_get_row(form.substitute(values), free) for form in piece] for piece in pieces)
+        most = (_maximise_quotient(sign, forms, free) for forms in rows)
+        ends.append(sign * max(end for end in most if end is not None))
+    return Interval(*(Fraction(int(end.p), int(end.q)) for end in ends))
+
+
+def _find_slopes(top: Poly, bottom: Poly, name: str) -> set[bool]:
+    """Whether a quotient of positive sides rises along an amount, for each term of its derivative."""
+    parts = product(*(side.coefficients(Symbol(name)).items() for side in (top, bottom)))
+    slope = total((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)
+    return {number > 0 for number in slope.terms.values()}
+
+
+def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
+    """The coefficients of amounts, and the constant. Raises EvaluationError for another form."""
+    row = [*(form.terms.get(((Symbol(name), 1),), fmpq(0)) for name in free), form.constant_term]
+    if len(form.terms) > sum(map(bool, row)):
+        raise EvaluationError("the formula is not linear")
+    return row
+
+
+def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str, Interval]) -> fmpq | None:
+    """The most of a quotient times a sign in the part of the box that its conditions leave; None for an empty part."""
+    top, bottom, *least = forms
+    for place, ends in enumerate(free.values()):
+        for end, turn in ((ends.lower, 1), (ends.upper, -1)):
+            least.append([*(fmpq(turn * (place == column)) for column in range(len(free))), rational(-turn * end)])
+    rows = [bottom, *([-number for number in row] for row in (bottom, *least))]
+    optimum = maximise([sign * number for number in top], rows, [1, -1, *[0] * len(least)])
+    return optimum.value if isinstance(optimum, Optimum) else None
+
+
+@record
+class _OverBox:
+    """The pieces of a formula."""
+
+    box: Mapping[str, Interval]
+
+    def number(self, value: int | Fraction, expr: s.Expr) -> list[Piece]:
+        return [(Poly.constant(value), frozenset())]
+
+    def name(self, name: s.Name) -> list[Piece]:
+        ends = self.box[name.id]
+        return [(Poly.constant(ends.lower) if ends.exact else Poly.symbol(name.id), frozenset())]
+
+    def negated(self, value: list[Piece], expr: s.Unary) -> list[Piece]:
+        return [(-form, where) for form, where in value]
+
+    def binary(self, op: str, left: list[Piece], right: list[Piece], expr: s.Binary) -> list[Piece]:
+        pieces: list[Piece] = []
+        for (a, where), (b, there) in product(left, right):
+            if op == "^" or (op == "/" and len(b.terms) != 1):
+                raise EvaluationError("the formula is no sum of products", expr)
+            if not any(-form in there for form in where):
+                pieces.append((a * b**-1 if op == "/" else ARITHMETIC[op](a, b), where | there))
+        return pieces
+
+    def call(self, function: str, values: Sequence[list[Piece]], expr: s.Call) -> list[Piece]:
+        if function not in ("max", "min"):
+            raise EvaluationError("the formula is no sum of products", expr)
+        turn, pieces = 1 if function == "max" else -1, list[Piece]()
+        for arguments in product(*values):
+            inner = frozenset[Poly]().union(*(where for _, where in arguments))
+            for form, _ in arguments:
+                beside = frozenset((form - rest).scaled(turn) for rest, _ in arguments if rest != form)
+                pieces.append((form, beside | inner))
+        return pieces

@@ -19,6 +19,7 @@ from archline.energy.formulas import parsed, value_of
 from archline.energy.machine_files import machine
 from archline.energy.models import model
 from archline.expr.intervals import Interval
+from cli_support import cli
 
 Box = Mapping[str, tuple[int, int]]
 MODELS = {
@@ -150,4 +151,4 @@ def test_pages_comparisons_and_claims_have_the_power_of_the_same_misses(tmp_path
     assert estimate.energy.upper > 5 * estimate.energy.lower
     assert result.power == (estimate.power.lower, estimate.power.upper)
     assert estimate.power.upper < Fraction("1.03") * estimate.power.lower
-    assert all(each.outcome == "holds" for each in al.load(file).check().all)
+    assert "2 claims hold" in cli("check", str(file)).out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
@@ -17,6 +18,7 @@ from archline.ir.places import (
     LoweringContext,
     bind_call,
     bind_data_sizes,
+    is_constant_in,
     is_exact,
     monotone_stream,
     most_extent,
@@ -201,9 +203,9 @@ class Lowering:
             opened.append((name, facts.positive_part(extent_)))
             facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in opened)
-        here = replace(place, certain=place.certain and target.exact)
+        here, counters = replace(place, certain=place.certain and target.exact), frozenset(name for name, _ in opened)
         body: tuple[Node, ...] = tuple(
-            replace(self._access(view, subscripts, node.span, here), written=view is target)
+            replace(self._access(view, subscripts, node.span, here), written=view is target, steady=counters)
             for view in (source, target)
             if view is not None
         )
@@ -346,7 +348,23 @@ class Lowering:
             subscripts.append(static_value_or_none(each, place.knowing))
         view = place.views[expr.array]
         access = self._access(view, tuple(subscripts), expr.span, place)
-        yield replace(access, walk=self._walk(expr, subscripts, place))
+        steady = self._find_steady_loops(expr, subscripts, place) if None in access.place else frozenset[str]()
+        yield replace(access, walk=self._walk(expr, subscripts, place), steady=steady)
+
+    def _find_steady_loops(
+        self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext
+    ) -> frozenset[str]:
+        """The innermost loops through which the data picks one place, as they change nothing that says which."""
+        picked = tuple(part for part, value in zip(expr.subscripts, subscripts, strict=True) if value is None)
+        # Indices and offsets are never written to.
+        fixed = {*place.scope.below, *place.scope.segments}
+        if any(part.array not in fixed for part in s.find(picked, s.Element)):
+            return frozenset()
+        names = s.names(picked) | {expr.array}
+        if any(call in self.module.targets for call in s.find(picked, s.Call)):
+            return frozenset()
+        loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(place.around))
+        return frozenset(around.variable for around in loops)
 
     def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext) -> MonotoneWalk | None:
         """How an element of a row that the data picks moves one way through a loop."""

@@ -5,7 +5,7 @@ Integer subscripts that only rise, or only fall, in a loop pass each line of an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from archline.algebra import atoms as a
@@ -132,6 +132,11 @@ def _direction_of_change(name: str, loop: s.Stmt) -> str:
         if each.variable == name:
             ways.add("set" if each is not loop else "falls" if each.down else "rises")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
+
+
+def is_constant_in(names: Iterable[str], loop: s.Stmt) -> bool:
+    """Whether a loop changes none of the names."""
+    return all(_direction_of_change(name, loop) == "stays" for name in names)
 
 
 def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:

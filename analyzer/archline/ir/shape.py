@@ -41,7 +41,8 @@ def of_access(access: Access, names: Names) -> Shape:
     shared = None if access.shared is None else _all(access.shared, names)
     when = _all(access.when, names)
     walk = None if access.walk is None else access
-    return access.array, _all(access.place, names), parts, walk, access.certain, when, shared, access.times
+    steady = frozenset(names[name] for name in access.steady & names.keys())
+    return access.array, _all(access.place, names), parts, walk, access.certain, when, shared, access.times, steady
 
 
 def of_nest(loop: Loop, outside: Chain, base: Facts) -> Shape:

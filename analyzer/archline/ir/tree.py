@@ -115,6 +115,7 @@ class Access:
 
     A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
     row, as `walk` describes.
+    It stays where it is through the innermost loops that are `steady`, those of these counters.
     Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0. Where all
     branches set the element, one of them does in every iteration in which all of `shared` are at least 0.
     """
@@ -129,6 +130,7 @@ class Access:
     shared: tuple[Poly, ...] | None = None
     times: int = 1
     written: bool = False
+    steady: frozenset[str] = frozenset()
 
     @property
     def wherever(self) -> tuple[Poly, ...] | None:

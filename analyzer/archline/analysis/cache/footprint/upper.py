@@ -74,6 +74,12 @@ class Reference:
         """Whether the data decides the place, which is another one each time, but one of them."""
         return None in self.accesses[0].place
 
+    @memoised
+    def is_picked(self, depth: int) -> bool:
+        """Whether the data decides the place, which stays where it is with the loops `chain[:depth]` fixed."""
+        inner = {loop.variable for loop in self.chain[depth:]}
+        return self.is_free and len(self.accesses) == 1 and depth >= 0 and inner <= self.accesses[0].steady
+
     @cached_property
     def counters(self) -> frozenset[str]:
         """The counters of the loops around it."""
@@ -259,9 +265,16 @@ class ReferenceFootprint:
     def _is_dense(self) -> bool:
         """Whether the box is about all touched: nothing in it is strided or left to the data."""
         for dimension, interval in enumerate(self.reference.place):
+            along = dimension == contiguous_dimension(self.reference.array)
+            if self._is_picked(dimension) and not along:
+                continue
             if interval is None or (dimension not in self.row_loops and not self._has_unit_stride(interval)):
                 return False
         return True
+
+    def _is_picked(self, dimension: int) -> bool:
+        """Whether the data picks one subscript."""
+        return self.reference.accesses[0].place[dimension] is None and self.reference.is_picked(self.depth)
 
     def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
         """Whether inner loops move by one at a time, or by so many at most."""
@@ -293,6 +306,8 @@ class ReferenceFootprint:
 
     def _interval_lines(self, interval: ClosedInterval) -> Poly:
         """The lines of an interval of a row."""
+        if self._is_picked(contiguous_dimension(self.reference.array)):
+            return ONE
         lines = interval_lines(
             interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters
         )
@@ -307,6 +322,8 @@ class ReferenceFootprint:
 
     def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
         """How many values a subscript takes."""
+        if self._is_picked(dimension):
+            return ONE
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
         own = self.reference.place[dimension]
         if own is None or self._has_unit_stride(own):
@@ -425,7 +442,8 @@ class ReferenceFootprint:
     @cached_property
     def is_sliding_window(self) -> bool:
         """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
-        if self.depth == 0 or (not self._inner and self.reference.is_free):
+        free = self.reference.is_free and (not self._inner or self.reference.is_picked(self.depth))
+        if self.depth == 0 or (free and not self.reference.is_picked(self.depth - 1)):
             return False
         loop = self.reference.chain[self.depth - 1]
         if not self._depends(loop):

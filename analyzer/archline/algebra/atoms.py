@@ -202,6 +202,12 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if modulus.is_constant:
         return _floor_by_number(value, modulus.constant_term)
     exact = divide_terms(value, modulus)
+    if len(modulus.terms) == 1:
+        # Of i^2/(2*i) is left i/2.
+        ((monomial, number),) = modulus.terms.items()
+        reduced = value * Poly({monomial: fmpq(1)}) ** -1
+        if value and is_integral(reduced):
+            return _floor_by_number(reduced, number)
     if exact is None:
         return _rounded(value, modulus)
     whole, rest = exact

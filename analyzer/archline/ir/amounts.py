@@ -106,13 +106,13 @@ def up_to(amount: Amount) -> Amount:
 
 
 def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """What is known by either of two bounds; from above by `other` where it is not known which is tighter."""
+    """What is known by either of two bounds; from above by `other` alone where the first one is long."""
     if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
         return one
     if isinstance(one, UnknownAmount):
         return other
     short = len(one.upper.terms) <= max(MAX_TERMS, len(other.upper.terms))
-    upper = one.upper if short and facts.nonnegative(other.upper - one.upper) else other.upper
+    upper = facts.minimum(other.upper, one.upper) if short else other.upper
     return KnownAmount(facts.maximum(one.lower, other.lower), upper)
 
 

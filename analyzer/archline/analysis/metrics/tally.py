@@ -118,7 +118,7 @@ class Tally:
         return max((len(each.upper.terms) for each in found if isinstance(each, KnownAmount)), default=0)
 
     def within(self, other: Tally, facts: Facts) -> Tally:
-        """The same stretch by the tighter of two bounds; those of `other` where it is not known which is tighter."""
+        """The same stretch by both of two bounds."""
         if self.gap is not None or other.gap is not None:
             # What is counted next to a gap is not all.
             return replace(self if other.gap is not None else other, declared=self.declared | other.declared)

@@ -107,6 +107,32 @@ algorithm f(x: real[m, b], {HEADER}):
     for i in 0..k:
         y[:] = x[col[i], :]
 """,
+    "part of one row": f"""algorithm f(x: real[m*b], m: size, {HEADER}):
+    for i in 0..k:
+        for c in 0..b:
+            y[c] += x[col[i]*b + c]
+""",
+    "a view of one row": f"""algorithm f(x: real[m*b], m: size, {HEADER}):
+    for i in 0..k:
+        let row = x[col[i]*b ..+ b]
+        for c in 0..b:
+            y[c] += row[c]
+""",
+    "a copy of one row": f"""algorithm f(x: real[m*b], m: size, {HEADER}):
+    for i in 0..k:
+        y[:] = x[col[i]*b ..+ b]
+""",
+    "a view that begins anywhere": f"""algorithm f(x: real[m + b, b], m: size, {HEADER}):
+    for i in 0..k:
+        let rows = x[col[i] ..+ b, :]
+        for c in 0..b:
+            for d in 0..b:
+                y[c] += rows[d, c]
+""",
+    "a copy of columns": f"""algorithm f(x: real[b, m], {HEADER}):
+    for i in 0..k:
+        y[:] = x[:, col[i]]
+""",
     "by blocks": """algorithm f(ptr: offsets[n] into k longest kr, x: real[m, b], v: real[k, b, b], col: index[k] below m,
             y: inout real[n, b]):
     for i in 0..n:

@@ -204,11 +204,11 @@ class Lowering:
             facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in opened)
         here, counters = replace(place, certain=place.certain and target.exact), frozenset(name for name, _ in opened)
-        body: tuple[Node, ...] = tuple(
-            replace(self._access(view, subscripts, node.span, here), written=view is target, steady=counters)
-            for view in (source, target)
-            if view is not None
-        )
+        body: tuple[Node, ...] = ()
+        for view in filter(None, (source, target)):
+            access = self._access(view, subscripts, node.span, here)
+            moves = any(access.place[dimension] is None for dimension, _ in view.axes)
+            body += (replace(access, written=view is target, steady=frozenset[str]() if moves else counters),)
         around = place.scope.facts
         chain = []
         for name, count in opened:
@@ -348,20 +348,17 @@ class Lowering:
             subscripts.append(static_value_or_none(each, place.knowing))
         view = place.views[expr.array]
         access = self._access(view, tuple(subscripts), expr.span, place)
-        steady = self._find_steady_loops(expr, subscripts, place) if None in access.place else frozenset[str]()
-        yield replace(access, walk=self._walk(expr, subscripts, place), steady=steady)
+        yield replace(access, walk=self._walk(expr, subscripts, place), steady=self._find_steady(access, expr, place))
 
-    def _find_steady_loops(
-        self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext
-    ) -> frozenset[str]:
+    def _find_steady(self, access: Access, expr: s.Element, place: LoweringContext) -> frozenset[str]:
         """The innermost loops through which the data picks one place, as they change nothing that says which."""
-        picked = tuple(part for part, value in zip(expr.subscripts, subscripts, strict=True) if value is None)
+        axes = zip(place.views[expr.array].axes, expr.subscripts, strict=True)
+        picked = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
         # Indices and offsets are never written to.
-        fixed = {*place.scope.below, *place.scope.segments}
+        fixed, names = {*place.scope.below, *place.scope.segments}, s.names(picked) | {expr.array}
         if any(part.array not in fixed for part in s.find(picked, s.Element)):
             return frozenset()
-        names = s.names(picked) | {expr.array}
-        if any(call in self.module.targets for call in s.find(picked, s.Call)):
+        if None not in access.place or any(call in self.module.targets for call in s.find(picked, s.Call)):
             return frozenset()
         loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(place.around))
         return frozenset(around.variable for around in loops)

@@ -165,3 +165,22 @@ def test_a_row_is_read_through_its_lines(words: int, most: int) -> None:
     run = program("a row").run({"k": 1000, "m": 400, "b": 32}, cache=al.Cache(words, 8))
     assert not run.outside
     assert run.costs.io.at(k=1000, m=400, b=32, Z=words, L=8)[1] <= most
+
+
+ROWS = """algorithm f(ptr: offsets[n] into k longest kr, col: index[k] below m, v: real[k], x: real[m, b],
+            y: inout real[n, b]):
+    for i in 0..n:
+        for e in ptr[i]..ptr[i + 1]:
+            for c in 0..b:
+                y[i, c] += v[e]*x[col[e], c]
+"""
+
+
+@pytest.mark.parametrize(("text", "b"), [(SHAPES["by blocks"], 16), (ROWS, 32)])
+def test_sparse_products_are_near_a_run(text: str, b: int) -> None:
+    """A blocked matrix times a vector, and a matrix times several vectors: a run within a fifth of the upper bound."""
+    sizes = {"n": 200, "m": 200, "k": 1000, "kr": 12, "b": b}
+    run = al.loads(text)["f"].run(sizes, cache=al.Cache(256, 8))
+    assert not run.outside
+    assert run.counts.io is not None
+    assert run.costs.io.at({**sizes, "Z": 256, "L": 8})[1] <= 1.2 * run.counts.io

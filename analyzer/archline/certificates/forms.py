@@ -17,11 +17,11 @@ _MAX_CLAUSES, _MAX_MONOMIALS = 2000, 50_000
 
 @record
 class Atom:
-    """A size, 2^size, or log2(2 + `of`); every atom is at least 1. Of 2^n the size n is the `exponent`."""
+    """A size, log2(2 + `of`), or a power; every atom is at least 1. The `exponent` is the logarithm of a power."""
 
     text: str
     of: Monomial | None = None
-    exponent: str | None = None
+    exponent: Monomial | None = None
 
     @property
     def base(self) -> str:
@@ -112,7 +112,61 @@ def size(name: str) -> Monomial:
 
 def exponential(name: str) -> Monomial:
     """2^size."""
-    return alone(Atom(f"2^{name}", exponent=name))
+    return alone(Atom(f"2^{name}", exponent=size(name)))
+
+
+def raised(base: Monomial | None, by: Monomial) -> Monomial:
+    """An atom, or 2, to a product of sizes and logarithms as they are written.
+
+    2^(x*log2(n)) is n^x up to e^(2*x/n) where x is of n alone and at most n.
+    """
+    if base is None:
+        if len(by.powers) == 1 and by == size(by.powers[0][0].text):
+            return exponential(by.powers[0][0].text)
+        for atom, _ in by.powers:
+            if atom.of is not None and len(atom.of.powers) == 1 and atom.of == size(name := atom.of.powers[0][0].text):
+                rest = by * alone(atom) ** rational(-1)
+                slack = _depths(atom.of * rest ** rational(-1))
+                if slack is not None and set(slack) <= {name} and all(map(_grows, slack.values())):
+                    return raised(atom.of, rest)
+        return alone(Atom(f"2^({by})", exponent=by))
+    ((atom, _),) = base.powers
+    return alone(Atom(f"{atom.base}^({by})", exponent=by * logs(base)[0]))
+
+
+def far_below(small: Atom, large: Atom) -> bool:
+    """Whether log2(small)/log2(large) goes to 0: their quotient grows with each size in it, and with all of `small`."""
+    (below,), above = logs(alone(small)), large.exponent or ONE
+    of_below, of_above, ratio = _depths(below), _depths(above), _depths(above * below ** rational(-1))
+    if not of_above or of_below is None or ratio is None or not set(of_below) <= set(ratio):
+        return False
+    # A size may be 1, and any power of it too.
+    surely = large.text.startswith(("2^", "log2(")) or len(of_above) == len(ratio) == 1
+    return surely and all(map(_grows, ratio.values()))
+
+
+def lower_power(small: Atom, large: Atom) -> bool:
+    """Whether both are powers of one base, and the exponent of the larger is a multiple of the other's."""
+    if not (small.exponent and large.exponent) or small.text.partition("^")[0] != large.text.partition("^")[0]:
+        return False
+    return (large.exponent * small.exponent ** rational(-1)).at_least_one
+
+
+def _grows(powers: Mapping[int, Number]) -> bool:
+    return powers[min(powers)].sign > 0
+
+
+def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
+    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where there is another atom."""
+    found: dict[str, dict[int, Number]] = {}
+    for atom, by in of.powers:
+        depth, inner = 0, atom
+        while inner.of is not None and len(inner.of.powers) == 1:
+            depth, inner = depth + 1, inner.of.powers[0][0]
+        if inner.of is not None or (inner.exponent and inner.text != f"2^{inner.exponent}"):
+            return None
+        found.setdefault(inner.text.removeprefix("2^"), {})[depth - bool(inner.exponent)] = by
+    return found
 
 
 def is_exponential(monomial: Monomial) -> bool:
@@ -151,7 +205,7 @@ def logs(of: Monomial) -> list[Monomial]:
     if not of.powers or all(by.sign < 0 for _, by in of.powers):
         return [ONE]
     if of.at_least_one:
-        return [size(atom.exponent) if atom.exponent else _log(alone(atom)) for atom, _ in of.powers]
+        return [atom.exponent or _log(alone(atom)) for atom, _ in of.powers]
     first = of.powers[0][1]
     return [_log(of ** (rational(1) / (first if first.sign > 0 else -first)))]
 
@@ -187,6 +241,12 @@ def _read(expr: s.Expr) -> Monomial:
             return _read(left) * _read(right) ** rational(-1)
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
             return exponential(name)
+        case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.names(right):
+            return raised(None, _read(right))
+        case s.Binary(op="^", left=left, right=right) if s.names(right):
+            return raised(_read(left), _read(right))
+        case s.Call(function="sqrt", arguments=(of,)):
+            return _read(of) ** (rational(1) / rational(2))
         case s.Binary(op="^", left=left, right=right):
             return _read(left) ** constant(right)
         case s.Call(function="log2", arguments=(of,)):

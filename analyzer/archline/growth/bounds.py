@@ -6,6 +6,9 @@ a `DifferenceStep`, which a certificate shows.
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
+
 from archline.algebra.reals import HALF, UNITY, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
@@ -14,15 +17,18 @@ from archline.growth.dominance_differences import Absorption, DominanceBound, Sh
 from archline.growth.lattices import (
     ONE,
     Lattice,
+    Powers,
     choice,
     exponent,
     exponential,
     log,
     power,
+    power_of,
+    power_of_two,
     product,
     size,
 )
-from archline.growth.monomials import Monomial, Term
+from archline.growth.monomials import Factor, Monomial, Term, single
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
@@ -194,20 +200,44 @@ class Reader:
                 if not inner.nonnegative:
                     return self._whole_power(base, by)
             return self._power(base, value)
-        number = e.constant(base)
-        if number is None:
-            raise OutOfReachError(f"the exponent `{format_expression(by)}` is not constant")
-        # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d.
+        text, bases = format_expression(by), e.expand(base)
+        if len(bases) != 1:
+            raise OutOfReachError(f"a sum to the power `{text}`, which is not constant")
+        # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d; (c*w)^x is c^x times w^x.
+        ((factors, number),) = bases.items()
         result: Lattice = ONE
         for term, coefficient in e.expand(by).items():
-            if term.powers:
-                base_of = self._power_of_two(e.alone(term), format_expression(by))
-                result = product(result, power(base_of, coefficient * number.log2()))
+            if term.powers and number != UNITY:
+                result = product(result, power(self._power_of_two(term, text), coefficient * number.log2()))
+            for factor, times in factors.powers.items():
+                result = product(result, power(self._power_of(factor.expr, term, text), coefficient * times))
         return Envelope(result, result)
 
-    def _power_of_two(self, by: s.Expr | None, text: str) -> Lattice:
-        """2^by, up to a constant factor, for a size or a logarithm; `text` is the exponent that it is a term of."""
-        match by:
+    def _power_of(self, base: s.Expr, by: Term, text: str) -> Lattice:
+        """A size, 2^n or a logarithm to a product of sizes and logarithms."""
+        if e.is_exponential(base):
+            assert isinstance(base, s.Binary)
+            return self._power_of_two(by * single(Factor(format_expression(base.right), base.right)), text)
+        return power_of(self._exactly(base, text), self._exact_product(by, text)) if by.powers else self._exactly(base, text)
+
+    def _exact_product(self, term: Term, text: str) -> Powers:
+        parts = (self._exactly(each.expr, text).power(times) for each, times in term.powers.items())
+        return reduce(operator.mul, parts, ONE)
+
+    def _exactly(self, expr: s.Expr, text: str) -> Powers:
+        """A size, 2^n or a logarithm as an atom that has just its value."""
+        inner = expr
+        while isinstance(inner, s.Call) and inner.function == "log2":
+            (inner,) = inner.arguments
+        found = self.read(expr).upper
+        if isinstance(inner, s.Name) or e.is_exponential(expr):
+            assert isinstance(found, Monomial)
+            return found
+        raise OutOfReachError(f"`{text}` as an exponent is not a sum of products of sizes and logarithms")
+
+    def _power_of_two(self, term: Term, text: str) -> Lattice:
+        """2^term, up to a constant factor; `text` is the exponent that it is a term of."""
+        match e.alone(term):
             case s.Name(id=name):
                 return exponential(name)
             case s.Call(function="log2", arguments=(inner,)):
@@ -218,7 +248,7 @@ class Reader:
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else choice("max", (ONE, argument.upper))
             case _:
-                raise OutOfReachError(f"`{text}` as an exponent is not a sum of multiples of sizes and logarithms")
+                return power_of_two(self._exact_product(term, text))
 
     def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)

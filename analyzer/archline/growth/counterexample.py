@@ -12,11 +12,14 @@ from fractions import Fraction
 
 from archline.algebra.effort import late
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, Constant, OutOfReachError
+from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError
 from archline.expr import values as points
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.text import format_expression
 from archline.expr.values import evaluate
 from archline.growth import hardy_field
+from archline.growth import normal_form as e
 from archline.growth.balls import digits, exact_text, value_at
 from archline.growth.dominance_differences import DominanceBound
 from archline.growth.hardy_field import Curve, Scale, along, holds
@@ -35,10 +38,10 @@ MAX_POINTS = 1500
 
 @record
 class Divergence:
-    """A curve, and how fast f/g grows on it; `ratio` is None where g is zero there and f is not."""
+    """A curve, and how fast f/g grows on it, as text: `infinite` where g is zero there and f is not."""
 
     curve: Curve
-    ratio: Scale | None
+    ratio: str
 
 
 @record
@@ -51,9 +54,11 @@ class Point:
 class Refuter:
     """Looks for what shows that f is not O(g)."""
 
-    def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str]) -> None:
+    def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str], shown: tuple[s.Expr, ...] = ()) -> None:
         self._f, self._g, self._domain, self._names = f, g, domain, names
         self._cache = domain.has_cache(names)
+        self._shown = shown or (f, g)
+        self.steep = any(map(e.has_steep_power, self._shown))
         self._tried: set[tuple[tuple[str, tuple[fmpq, ...]], ...]] = set()
 
     def by_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
@@ -100,8 +105,10 @@ class Refuter:
         if key in self._tried or not key or late():
             return None
         self._tried.add(key)
-        for coefficients in self._coefficients(powers):
-            curve = Curve({name: powers.get(name, ()) for name in sorted(self._names)}, coefficients)
+        # Values as n^n can be computed on curves on which sizes grow slowly.
+        for slower, coefficients in itertools.product(range(3 if self.steep else 1), self._coefficients(powers)):
+            scales = {name: (*(ZERO,) * slower, *each) for name, each in powers.items()}
+            curve = Curve({name: scales.get(name, ()) for name in sorted(self._names)}, coefficients)
             found = self._verified(curve)
             if found is not None:
                 return found
@@ -119,15 +126,27 @@ class Refuter:
         try:
             if not (self._inside(curve) and all(holds(fact, curve) for fact in self._domain.facts)):
                 return None
+            if self.steep:
+                return self._by_logarithms(curve)
             f, g = along(self._f, curve), along(self._g, curve)
             if f.sign <= 0:
                 return None
             if g.sign <= 0:
-                return Divergence(curve, None)
+                return Divergence(curve, "infinite")
             ratio = tuple(a - b for a, b in zip(f.leading.scale, g.leading.scale, strict=True))
-            return Divergence(curve, ratio) if hardy_field.order(ratio, hardy_field.FLAT) > 0 else None
+            return Divergence(curve, scale_text(ratio)) if hardy_field.order(ratio, hardy_field.FLAT) > 0 else None
         except OutOfReachError:
             return None
+
+    def _by_logarithms(self, curve: Curve) -> Divergence | None:
+        """By the difference of the logarithms of f and g, where those of what is shown are below 2^T."""
+        one, other, *shown = (hardy_field.log_along(each, curve) for each in (self._f, self._g, *self._shown))
+        gap = hardy_field.added(one, hardy_field.negated(other))
+        far = any(each.terms and each.leading.scale[0].sign() > 0 for each in shown)
+        if far or gap.sign <= 0 or hardy_field.order(gap.leading.scale, hardy_field.FLAT) <= 0:
+            return None
+        power = Monomial(_levels_of(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
+        return Divergence(curve, format_expression(b.power(b.number(2), power)))
 
     def _inside(self, curve: Curve) -> bool:
         """Whether all sizes are at least 1, and Z is at least L."""
@@ -254,11 +273,10 @@ def counterexample(f: s.Expr, g: s.Expr, found: Divergence | Point, samples: Seq
         at = {name: str(value) for name, value in found.sizes.items()}
         values = (digits(value_at(each, found.sizes)) for each in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
-    ratio = "infinite" if found.ratio is None else scale_text(found.ratio)
     return {
         "kind": "curve",
         "curve": curve_texts(found.curve),
-        "ratio": ratio,
+        "ratio": found.ratio,
         "samples": [each.document for each in samples],
     }
 
@@ -275,8 +293,11 @@ def curve_text(curve: Curve, name: str) -> str:
 
 def scale_text(scale: Scale, coefficient: fmpq = ONE) -> str:
     """A multiple of a product of powers of 2^T, T, log2(T), ... in the language's syntax."""
-    powers = {level: power for level, power in zip(LEVELS, scale, strict=False) if power}
-    return Monomial(powers).text(coefficient=Constant(coefficient))
+    return Monomial(_levels_of(scale)).text(coefficient=Constant(coefficient))
+
+
+def _levels_of(scale: Scale) -> dict[str, Constant]:
+    return {level: power for level, power in zip(LEVELS, scale, strict=False) if power}
 
 
 @record

@@ -10,14 +10,15 @@ is a `Cone` of such; those about logarithms are derived here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import permutations
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
 from archline.growth.lattices import ONE as NO_GROWTH
-from archline.growth.lattices import GrowthAtom, Powers
+from archline.growth.lattices import GrowthAtom, Powers, is_far_below, is_lower_power
 from archline.growth.monomials import single
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
@@ -294,6 +295,7 @@ class Cone:
                 open_logs.append(each)
             else:
                 found.append(growth)
+        found += self._between_powers(list(atoms))
         # Logarithms of logarithms are ordered as the logarithms are.
         for small in logs:
             for large in logs:
@@ -302,6 +304,17 @@ class Cone:
                     if order is not None:
                         found.append(order)
         return Rows(tuple(found), tuple(open_logs), tuple(logs))
+
+    def _between_powers(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
+        """What is known of powers with powers in their exponents: of the two that are far apart, or of one base."""
+        for small, large in permutations(atoms, 2):
+            if not (small.is_power or large.is_power):
+                continue
+            if is_far_below(small, large):
+                rule = {"rule": "far below", "power": str(self.slow)}
+                yield Inequality(single(small), single(large).power(Constant(self.slow)), rule)
+            elif is_lower_power(small, large):
+                yield Inequality(single(small), single(large), {"rule": "lower power"})
 
     def _reach(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
         """The facts connected with the atoms, to which theirs are added."""

@@ -273,6 +273,26 @@ def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
     return result
 
 
+def log_along(expr: s.Expr, curve: Curve) -> Value:
+    """The binary logarithm of an expression that is positive, up to what is small beside it, or a constant."""
+    match expr:
+        case s.Binary(op="*" | "/" as op, left=left, right=right):
+            return _binary("+" if op == "*" else "-", log_along(left, curve), log_along(right, curve))
+        case s.Call(function="sqrt", arguments=(inner,)):
+            return multiplied(constant(HALF), log_along(inner, curve))
+        case s.Binary(op="^", left=left, right=right):
+            return multiplied(along(right, curve), log_along(left, curve))
+        case s.Binary(op="+", left=left, right=right) | s.Call(function="max", arguments=(left, right)):
+            return _extreme(log_along(left, curve), log_along(right, curve), 1)
+        case _ if (value := e.constant(expr)) is not None:
+            return constant(value.log2())
+        case _:
+            value = along(expr, curve)
+            if not value.terms or order(value.leading.scale, FLAT) < 0:
+                raise OutOfReachError("a logarithm of what vanishes")
+            return log2(value)
+
+
 def _call(function: str, values: list[Value]) -> Value:
     first, *others = values
     match function:

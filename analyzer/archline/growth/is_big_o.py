@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.expr import build as b
 from archline.expr.intervals import MAX_BITS
 from archline.expr.text import format_expression, format_fact
 from archline.growth import normal_form as e
@@ -33,10 +34,12 @@ from archline.growth.lattices import (
     smallest_of_largest,
 )
 from archline.growth.log_domain import Domain, names_of
+from archline.growth.monomials import Monomial
 from archline.growth.normal_form import exponents
 from archline.growth.prove import SLOW, Search, Tree, bounds_logs
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.language.parser import parse_expression
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -236,6 +239,10 @@ def is_O(  # noqa: N802
         return Undecided(str(problem))
     upper, lower = _checked(f, above), below.lower
     _checked(g, below)
+    match upper, lower:
+        case Monomial(), Monomial() if refuter.steep and upper == above.lower and lower == below.upper:
+            # What both have cancels: (2*n)^n/n^n grows as 2^n does.
+            refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, (f, g))
     if lower is None:
         point = refuter.by_point() if trials else None
         if point is not None:

@@ -6,7 +6,7 @@ its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Literal, TypeAlias
 
@@ -19,15 +19,20 @@ MAX_LEAVES = 1000
 
 @record(eq=False, slots=True)
 class GrowthAtom:
-    """A size, 2^size, or log2(2 + argument), each at least 1. `key` writes it in the language's syntax.
+    """A size, log2(2 + argument), or one of these or 2 to a power that grows, each at least 1.
 
-    Where 2^n occurs, the size n is the logarithm of it, up to a constant factor: `argument` is 2^n. `exponent` of 2^n
-    is n.
+    `key` writes it in the language's syntax. `exponent` of a power is its logarithm, up to a constant factor: n of 2^n,
+    n*log2(n) of n^n. Where 2^n occurs, the size n is the logarithm of it: `argument` is 2^n.
     """
 
     key: str
     argument: Powers | None = None
-    exponent: str | None = None
+    exponent: Powers | None = None
+
+    @property
+    def is_power(self) -> bool:
+        """Whether it is a power other than 2^size."""
+        return self.exponent is not None and self.key != f"2^{self.exponent}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowthAtom) and self.key == other.key
@@ -53,7 +58,71 @@ def size(name: str) -> Powers:
 
 def exponential(name: str) -> Powers:
     """2^size."""
-    return Monomial({GrowthAtom(f"2^{name}", exponent=name): UNITY})
+    return single(GrowthAtom(f"2^{name}", exponent=size(name)))
+
+
+def power_of(base: Powers, by: Powers) -> Powers:
+    """A size or a logarithm to a product of such, all as they are written."""
+    (atom,) = base.powers
+    return single(GrowthAtom(f"({atom}^({by}))", exponent=by * log_of(atom)))
+
+
+def power_of_two(by: Powers) -> Powers:
+    """2 to a product of sizes and logarithms, up to a constant factor.
+
+    2^(x*log2(n)), (2 + n)^x as logarithms are read, is n^x up to e^(2*x/n), where x is of n and no larger.
+    """
+    for atom in by.powers:
+        name = atom.key[5:-1]
+        if atom.key == f"log2({name})" and name.isidentifier():
+            rest = by / single(atom)
+            slack = _depths(size(name) / rest)
+            if slack is not None and slack.keys() <= {name} and all(map(_grows, slack.values())):
+                return power_of(size(name), rest)
+    return single(GrowthAtom(f"(2^({by}))", exponent=by))
+
+
+def is_far_below(small: GrowthAtom, large: GrowthAtom) -> bool:
+    """Whether an atom is at most a constant times any power of another, which is a power.
+
+    The ratio of their logarithms grows with each size that is in it, and all that are in the smaller are.
+    """
+    above, below = large.exponent or ONE, log_of(small)
+    of_below, ratio = _depths(below), _depths(above / below)
+    if not above.powers or of_below is None or ratio is None or not of_below.keys() <= ratio.keys():
+        return False
+    # A size that is 1 has no power that grows.
+    surely = large.key.startswith(("2^", "(2^", "(log2")) or len(ratio) == 1 == len(_depths(above) or ())
+    return surely and all(map(_grows, ratio.values()))
+
+
+def is_lower_power(small: GrowthAtom, large: GrowthAtom) -> bool:
+    """Whether both are powers of one base, and the exponent of the first times what is at least 1 is the other's."""
+    one_base = small.key.strip("(").partition("^")[0] == large.key.strip("(").partition("^")[0]
+    if small.exponent is None or large.exponent is None or not one_base:
+        return False
+    return (large.exponent / small.exponent).never_shrinks
+
+
+def _grows(powers: Mapping[int, Constant]) -> bool:
+    """Whether a product of powers of 2^n, n, log2(n), ... does as n does, by the one that decides."""
+    return powers[min(powers)].sign() > 0
+
+
+def _depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
+    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where an atom is of several sizes."""
+    found: dict[str, dict[int, Constant]] = {}
+    for atom, power in monomial.powers.items():
+        depth, inner = 0, atom
+        while inner.key.startswith("log2("):
+            assert inner.argument is not None
+            if len(inner.argument.powers) != 1:
+                return None
+            (inner,), depth = inner.argument.powers, depth + 1
+        if inner.is_power:
+            return None
+        found.setdefault(inner.key.removeprefix("2^"), {})[depth - (inner.exponent is not None)] = power
+    return found
 
 
 def exponent(name: str) -> Powers:
@@ -61,10 +130,11 @@ def exponent(name: str) -> Powers:
     return single(GrowthAtom(name, exponential(name)))
 
 
-def log_of(atom: GrowthAtom) -> GrowthAtom:
+def log_of(atom: GrowthAtom) -> Powers:
     """The logarithm of an atom, up to a constant factor."""
-    argument = single(atom)
-    return GrowthAtom(f"log2({argument})" if atom.exponent is None else atom.exponent, argument)
+    if atom.exponent is None:
+        return single(GrowthAtom(f"log2({atom})", single(atom)))
+    return atom.exponent if atom.is_power else exponent(str(atom.exponent))
 
 
 @record(slots=True)
@@ -142,7 +212,7 @@ def log(argument: Lattice) -> Lattice:
     if argument.never_grows:
         return ONE
     if argument.never_shrinks:
-        return choice("max", [single(log_of(atom)) for atom in argument.powers])
+        return choice("max", [log_of(atom) for atom in argument.powers])
     first = min(argument.powers, key=lambda atom: atom.key)
     scale = argument.powers[first]
     scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())

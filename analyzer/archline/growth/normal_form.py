@@ -144,6 +144,17 @@ def exponents(expr: s.Expr) -> frozenset[str]:
     return frozenset(name for each in powers for name in _in_arithmetic(each))
 
 
+def has_steep_power(expr: s.Expr) -> bool:
+    """Whether it has a power as n^n or 2^(n^2): not of a number to a sum of multiples of sizes and logarithms."""
+    powers = [each for each in s.nodes(expr) if isinstance(each, s.Binary) and each.op == "^" and s.names(each.right)]
+    return any(s.names(each.left) or not _is_linear(each.right) for each in powers)
+
+
+def _is_linear(expr: s.Expr) -> bool:
+    factors = (alone(term) for term in expand(expr) if term.powers)
+    return all(isinstance(each, s.Name) or (isinstance(each, s.Call) and each.function == "log2") for each in factors)
+
+
 def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
     match expr:
         case s.Name(id=name):

@@ -281,11 +281,9 @@ class Proofs:
                 return small == fm.ONE and fm.is_exponential(large)
             case "log":
                 return small == fm.ONE and fm.argument(large) is not None
-            case "far below" | "lower power" as rule if len(small.powers) == len(large.powers) == 1:
+            case "powers" if len(small.powers) == len(large.powers) == 1:
                 ((low, one),), ((high, by),) = small.powers, large.powers
-                if rule == "lower power":
-                    return one == by == _ONE and fm.lower_power(low, high)
-                return one == _ONE and by.sign > 0 and fm.far_below(low, high)
+                return one == _ONE and fm.below_power(low, high, by)
             case "cache":
                 return self._cache and (small, large) == (fm.size("L"), fm.size("Z"))
             case "case":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, RejectedError, constant, rational, read
+from archline.certificates.constants import Number, RejectedError, constant, rational, read, require
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
@@ -26,7 +26,7 @@ class Atom:
     @property
     def base(self) -> str:
         """Its text as the base of a power."""
-        return f"({self.text})" if self.exponent else self.text
+        return f"({self.text})" if "^" in self.text else self.text
 
 
 @record
@@ -115,39 +115,42 @@ def exponential(name: str) -> Monomial:
     return alone(Atom(f"2^{name}", exponent=size(name)))
 
 
-def raised(base: Monomial | None, by: Monomial) -> Monomial:
-    """An atom, or 2, to a product of sizes and logarithms as they are written.
+def raised(base: Atom | None, by: Monomial) -> Monomial:
+    """A size, a logarithm or 2 to a product of sizes, 2^n and logarithms that grows, all as they are written.
 
-    2^(x*log2(n)) is n^x up to e^(2*x/n) where x is of n alone and at most n.
+    2^(x*log2(n)), which is (2 + n)^x, is n^x up to a constant where x is n or log2(n).
     """
+    if base is None and _is_size(by):
+        return exponential(str(by))
+    depths = _depths(by)
+    require(depths is not None and all(map(_grows, depths.values())), f"`{by}` is not known to grow")
+    for atom, _ in by.powers if base is None else ():
+        rest = by * alone(atom) ** rational(-1)
+        if atom.of is not None and _is_size(atom.of) and rest in (atom.of, alone(atom)):
+            return raised(atom.of.powers[0][0], rest)
     if base is None:
-        if len(by.powers) == 1 and by == size(by.powers[0][0].text):
-            return exponential(by.powers[0][0].text)
-        for atom, _ in by.powers:
-            if atom.of is not None and len(atom.of.powers) == 1 and atom.of == size(name := atom.of.powers[0][0].text):
-                rest = by * alone(atom) ** rational(-1)
-                slack = _depths(atom.of * rest ** rational(-1))
-                if slack is not None and set(slack) <= {name} and all(map(_grows, slack.values())):
-                    return raised(atom.of, rest)
         return alone(Atom(f"2^({by})", exponent=by))
-    ((atom, _),) = base.powers
-    return alone(Atom(f"{atom.base}^({by})", exponent=by * logs(base)[0]))
+    # The logarithm of a power of a size, which may be 1, is known from below where the exponent is of that size alone.
+    sure = base.of is not None or set(depths or ()) == {base.text}
+    return alone(Atom(f"{base.text}^({by})", exponent=by * logs(alone(base))[0] if sure else None))
 
 
-def far_below(small: Atom, large: Atom) -> bool:
-    """Whether log2(small)/log2(large) goes to 0: their quotient grows with each size in it, and with all of `small`."""
-    (below,), above = logs(alone(small)), large.exponent or ONE
-    of_below, of_above, ratio = _depths(below), _depths(above), _depths(above * below ** rational(-1))
-    if not of_above or of_below is None or ratio is None or not set(of_below) <= set(ratio):
+def _is_size(of: Monomial) -> bool:
+    return len(of.powers) == 1 and str(of).isidentifier()
+
+
+def below_power(small: Atom, large: Atom, power: Number) -> bool:
+    """Whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
+
+    Or one power is at most another of the same base.
+    """
+    if large.exponent is None or power.sign <= 0:
         return False
-    # A size may be 1, and any power of it too.
-    surely = large.text.startswith(("2^", "log2(")) or len(of_above) == len(ratio) == 1
-    return surely and all(map(_grows, ratio.values()))
-
-
-def lower_power(small: Atom, large: Atom) -> bool:
-    """Whether both are powers of one base, and the exponent of the larger is a multiple of the other's."""
-    if not (small.exponent and large.exponent) or small.text.partition("^")[0] != large.text.partition("^")[0]:
+    (below,) = logs(alone(small))
+    sizes, ratio = _depths(below), _depths(large.exponent * below ** rational(-1))
+    if sizes and ratio and set(sizes) <= set(ratio) and all(map(_grows, ratio.values())):
+        return True
+    if small.exponent is None or small.text.partition("^")[0] != large.text.partition("^")[0] or power < rational(1):
         return False
     return (large.exponent * small.exponent ** rational(-1)).at_least_one
 
@@ -160,18 +163,19 @@ def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
     """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where there is another atom."""
     found: dict[str, dict[int, Number]] = {}
     for atom, by in of.powers:
-        depth, inner = 0, atom
-        while inner.of is not None and len(inner.of.powers) == 1:
-            depth, inner = depth + 1, inner.of.powers[0][0]
-        if inner.of is not None or (inner.exponent and inner.text != f"2^{inner.exponent}"):
+        depth = 0
+        while atom.of is not None and len(atom.of.powers) == 1:
+            depth, atom = depth + 1, atom.of.powers[0][0]
+        name = atom.text.removeprefix("2^")
+        if not name.isidentifier():
             return None
-        found.setdefault(inner.text.removeprefix("2^"), {})[depth - bool(inner.exponent)] = by
+        found.setdefault(name, {})[depth - (name != atom.text)] = by
     return found
 
 
 def is_exponential(monomial: Monomial) -> bool:
     """Whether it is 2^size."""
-    return any(atom.exponent and monomial == alone(atom) for atom, _ in monomial.powers)
+    return any("^" in atom.text and atom.of is None and monomial == alone(atom) for atom, _ in monomial.powers)
 
 
 def argument(log: Monomial) -> Monomial | None:
@@ -244,7 +248,7 @@ def _read(expr: s.Expr) -> Monomial:
         case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.names(right):
             return raised(None, _read(right))
         case s.Binary(op="^", left=left, right=right) if s.names(right):
-            return raised(_read(left), _read(right))
+            return raised(_read(left).powers[0][0], _read(right))
         case s.Call(function="sqrt", arguments=(of,)):
             return _read(of) ** (rational(1) / rational(2))
         case s.Binary(op="^", left=left, right=right):

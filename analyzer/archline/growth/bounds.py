@@ -24,7 +24,6 @@ from archline.growth.lattices import (
     log,
     power,
     power_of,
-    power_of_two,
     product,
     size,
 )
@@ -214,11 +213,11 @@ class Reader:
         return Envelope(result, result)
 
     def _power_of(self, base: s.Expr, by: Term, text: str) -> Lattice:
-        """A size, 2^n or a logarithm to a product of sizes and logarithms."""
-        if e.is_exponential(base):
-            assert isinstance(base, s.Binary)
+        """A size, 2^n or a logarithm to a product of such."""
+        if isinstance(base, s.Binary) and e.is_exponential(base):
             return self._power_of_two(by * single(Factor(format_expression(base.right), base.right)), text)
-        return power_of(self._exactly(base, text), self._exact_product(by, text)) if by.powers else self._exactly(base, text)
+        (atom,) = self._exactly(base, text).powers
+        return power_of(atom, self._exact_product(by, text)) if by.powers else single(atom)
 
     def _exact_product(self, term: Term, text: str) -> Powers:
         parts = (self._exactly(each.expr, text).power(times) for each, times in term.powers.items())
@@ -226,12 +225,8 @@ class Reader:
 
     def _exactly(self, expr: s.Expr, text: str) -> Powers:
         """A size, 2^n or a logarithm as an atom that has just its value."""
-        inner = expr
-        while isinstance(inner, s.Call) and inner.function == "log2":
-            (inner,) = inner.arguments
         found = self.read(expr).upper
-        if isinstance(inner, s.Name) or e.is_exponential(expr):
-            assert isinstance(found, Monomial)
+        if isinstance(found, Monomial) and str(found) == format_expression(expr):
             return found
         raise OutOfReachError(f"`{text}` as an exponent is not a sum of products of sizes and logarithms")
 
@@ -248,7 +243,7 @@ class Reader:
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else choice("max", (ONE, argument.upper))
             case _:
-                return power_of_two(self._exact_product(term, text))
+                return power_of(None, self._exact_product(term, text))
 
     def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)

@@ -13,8 +13,8 @@ from fractions import Fraction
 from archline.algebra.effort import late
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError
-from archline.expr import values as points
 from archline.expr import build as b
+from archline.expr import values as points
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate
@@ -54,7 +54,7 @@ class Point:
 class Refuter:
     """Looks for what shows that f is not O(g)."""
 
-    def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str], shown: tuple[s.Expr, ...] = ()) -> None:
+    def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str], *shown: s.Expr) -> None:
         self._f, self._g, self._domain, self._names = f, g, domain, names
         self._cache = domain.has_cache(names)
         self._shown = shown or (f, g)
@@ -63,7 +63,7 @@ class Refuter:
 
     def by_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
         """Follow the direction that a linear program proposes."""
-        sizes = {atom.key: value for atom, value in values.items() if atom.argument is None and not atom.exponent}
+        sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
         for count in (1, 2, 3):
             found = self._tested(_levels(sizes, slow, count))

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
 from archline.growth.lattices import ONE as NO_GROWTH
-from archline.growth.lattices import GrowthAtom, Powers, is_far_below, is_lower_power
+from archline.growth.lattices import GrowthAtom, Powers, power_above
 from archline.growth.monomials import single
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
@@ -47,7 +47,8 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 
 def at_least_one(atom: GrowthAtom) -> Inequality:
     """1 <= atom."""
-    rule = "exponential" if atom.exponent else "log" if atom.argument else "size"
+    power = "^" in atom.key and not atom.key.startswith("log2(")
+    rule = "exponential" if power else "log" if atom.argument else "size"
     return Inequality(NO_GROWTH, single(atom), {"rule": rule})
 
 
@@ -306,15 +307,11 @@ class Cone:
         return Rows(tuple(found), tuple(open_logs), tuple(logs))
 
     def _between_powers(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
-        """What is known of powers with powers in their exponents: of the two that are far apart, or of one base."""
         for small, large in permutations(atoms, 2):
-            if not (small.is_power or large.is_power):
-                continue
-            if is_far_below(small, large):
-                rule = {"rule": "far below", "power": str(self.slow)}
-                yield Inequality(single(small), single(large).power(Constant(self.slow)), rule)
-            elif is_lower_power(small, large):
-                yield Inequality(single(small), single(large), {"rule": "lower power"})
+            power = power_above(small, large, self.slow)
+            if power is not None:
+                because = {"rule": "powers", "power": str(power)}
+                yield Inequality(single(small), single(large).power(Constant(power)), because)
 
     def _reach(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
         """The facts connected with the atoms, to which theirs are added."""

@@ -287,10 +287,14 @@ def log_along(expr: s.Expr, curve: Curve) -> Value:
         case _ if (value := e.constant(expr)) is not None:
             return constant(value.log2())
         case _:
-            value = along(expr, curve)
-            if not value.terms or order(value.leading.scale, FLAT) < 0:
+            found = along(expr, curve)
+            if not found.terms or (growing := order(found.leading.scale, FLAT)) < 0:
                 raise OutOfReachError("a logarithm of what vanishes")
-            return log2(value)
+            if growing:
+                return log2(found)
+            if not found.exact or len(found.terms) > 1:
+                raise OutOfReachError("a logarithm of what is close to a constant")
+            return constant(found.leading.coefficient.log2())
 
 
 def _call(function: str, values: list[Value]) -> Value:

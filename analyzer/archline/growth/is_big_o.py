@@ -242,7 +242,7 @@ def is_O(  # noqa: N802
     match upper, lower:
         case Monomial(), Monomial() if refuter.steep and upper == above.lower and lower == below.upper:
             # What both have cancels: (2*n)^n/n^n grows as 2^n does.
-            refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, (f, g))
+            refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, f, g)
     if lower is None:
         point = refuter.by_point() if trials else None
         if point is not None:

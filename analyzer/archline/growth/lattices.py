@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from archline.algebra.reals import UNITY, Constant, OutOfReachError
 from archline.growth.monomials import Monomial, single
+from archline.numbers import fmpq
 from archline.records import record
 
 MAX_LEAVES = 1000
@@ -28,11 +29,6 @@ class GrowthAtom:
     key: str
     argument: Powers | None = None
     exponent: Powers | None = None
-
-    @property
-    def is_power(self) -> bool:
-        """Whether it is a power other than 2^size."""
-        return self.exponent is not None and self.key != f"2^{self.exponent}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowthAtom) and self.key == other.key
@@ -61,67 +57,58 @@ def exponential(name: str) -> Powers:
     return single(GrowthAtom(f"2^{name}", exponent=size(name)))
 
 
-def power_of(base: Powers, by: Powers) -> Powers:
-    """A size or a logarithm to a product of such, all as they are written."""
-    (atom,) = base.powers
-    return single(GrowthAtom(f"({atom}^({by}))", exponent=by * log_of(atom)))
+def power_of(base: GrowthAtom | None, by: Powers) -> Powers:
+    """An atom, or 2, to a product of atoms that grows, up to a constant factor.
 
-
-def power_of_two(by: Powers) -> Powers:
-    """2 to a product of sizes and logarithms, up to a constant factor.
-
-    2^(x*log2(n)), (2 + n)^x as logarithms are read, is n^x up to e^(2*x/n), where x is of n and no larger.
+    2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here.
     """
-    for atom in by.powers:
-        name = atom.key[5:-1]
-        if atom.key == f"log2({name})" and name.isidentifier():
-            rest = by / single(atom)
-            slack = _depths(size(name) / rest)
-            if slack is not None and slack.keys() <= {name} and all(map(_grows, slack.values())):
-                return power_of(size(name), rest)
-    return single(GrowthAtom(f"(2^({by}))", exponent=by))
+    depths = _depths(by)
+    if depths is None or not all(map(_grows, depths.values())):
+        raise OutOfReachError(f"`{by}` as an exponent is not known to grow")
+    for atom in by.powers if base is None else ():
+        rest = by / single(atom)
+        if atom.argument is not None and rest in (atom.argument, single(atom)) and is_size(atom.argument):
+            (base,), by = atom.argument.powers, rest
+    # A size may be 1, and its powers too: only of powers of it alone is the logarithm known from below.
+    sure = base is None or base.key.startswith("log2(") or depths.keys() == {base.key}
+    exponent = by if base is None else by * log_of(base)
+    return single(GrowthAtom(f"({2 if base is None else base}^({by}))", exponent=exponent if sure else None))
 
 
-def is_far_below(small: GrowthAtom, large: GrowthAtom) -> bool:
-    """Whether an atom is at most a constant times any power of another, which is a power.
+def is_size(monomial: Powers) -> bool:
+    """Whether it is a size alone."""
+    return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
-    The ratio of their logarithms grows with each size that is in it, and all that are in the smaller are.
+
+def power_above(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
+    """A power of the large atom that the small one is at most a constant times: `slow` if any is, or 1, or None.
+
+    Any is where the ratio of the logarithms grows with each size that is in it, and all in the smaller are.
     """
-    above, below = large.exponent or ONE, log_of(small)
+    above, below = large.exponent, log_of(small)
+    if above is None or (str(small) + str(large)).find("(") < 0:
+        return None
     of_below, ratio = _depths(below), _depths(above / below)
-    if not above.powers or of_below is None or ratio is None or not of_below.keys() <= ratio.keys():
-        return False
-    # A size that is 1 has no power that grows.
-    surely = large.key.startswith(("2^", "(2^", "(log2")) or len(ratio) == 1 == len(_depths(above) or ())
-    return surely and all(map(_grows, ratio.values()))
-
-
-def is_lower_power(small: GrowthAtom, large: GrowthAtom) -> bool:
-    """Whether both are powers of one base, and the exponent of the first times what is at least 1 is the other's."""
-    one_base = small.key.strip("(").partition("^")[0] == large.key.strip("(").partition("^")[0]
-    if small.exponent is None or large.exponent is None or not one_base:
-        return False
-    return (large.exponent / small.exponent).never_shrinks
+    if of_below and ratio and of_below.keys() <= ratio.keys() and all(map(_grows, ratio.values())):
+        return slow
+    one_base = str(small).strip("(").partition("^")[0] == str(large).strip("(").partition("^")[0]
+    return fmpq(1) if small.exponent and one_base and (above / small.exponent).never_shrinks else None
 
 
 def _grows(powers: Mapping[int, Constant]) -> bool:
-    """Whether a product of powers of 2^n, n, log2(n), ... does as n does, by the one that decides."""
     return powers[min(powers)].sign() > 0
 
 
 def _depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
-    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where an atom is of several sizes."""
+    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where there is another atom."""
     found: dict[str, dict[int, Constant]] = {}
     for atom, power in monomial.powers.items():
-        depth, inner = 0, atom
-        while inner.key.startswith("log2("):
-            assert inner.argument is not None
-            if len(inner.argument.powers) != 1:
-                return None
-            (inner,), depth = inner.argument.powers, depth + 1
-        if inner.is_power:
+        logs = str(atom).count("log2(")
+        name = str(atom).removeprefix("log2(" * logs).removesuffix(")" * logs)
+        exponential = name.startswith("2^")
+        if not name.removeprefix("2^").isidentifier():
             return None
-        found.setdefault(inner.key.removeprefix("2^"), {})[depth - (inner.exponent is not None)] = power
+        found.setdefault(name.removeprefix("2^"), {})[logs - exponential] = power
     return found
 
 
@@ -134,7 +121,7 @@ def log_of(atom: GrowthAtom) -> Powers:
     """The logarithm of an atom, up to a constant factor."""
     if atom.exponent is None:
         return single(GrowthAtom(f"log2({atom})", single(atom)))
-    return atom.exponent if atom.is_power else exponent(str(atom.exponent))
+    return exponent(str(atom.exponent)) if is_size(atom.exponent) else atom.exponent
 
 
 @record(slots=True)

@@ -107,5 +107,5 @@ def test_a_forged_power_is_rejected(rule: dict[str, str]) -> None:
     (use,) = certificate["bounds"][0]["proof"]["uses"][:1]  # type: ignore[index]
     assert use["because"]["rule"] == "powers"
     small, large = use["small"], use["large"]
-    use["small"], use["large"] = {name: "1" for name in large}, {name: rule["power"] for name in small}
+    use["small"], use["large"] = dict.fromkeys(large, "1"), dict.fromkeys(small, rule["power"])
     assert not check(certificate).accepted

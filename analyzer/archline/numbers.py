@@ -47,12 +47,8 @@ def exact(value: int | Fraction) -> str:
 
 
 def readable(value: int | Fraction) -> str:
-    """All digits where they fit a line; else the leading ones and how many there are."""
-    text = exact(value)
-    if len(text) <= SHOWN_DIGITS:
-        return text
-    top, _, bottom = text.partition("/")
-    return _short(top) + (f"/{_short(bottom)}" if bottom else "")
+    """All digits of a whole number where they fit a line, else the leading ones and how many there are."""
+    return _short(exact(value)) if value == int(value) else digits(Fraction(value))
 
 
 def ratio(value: Fraction | float) -> str:

@@ -240,7 +240,7 @@ def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Frac
     Raises EvaluationError too where the bounds contradict each other: the program has no run of these sizes that ends.
     """
     lower, upper = ends_at(cost, point)
-    counted = cost.status == "bounded" and cost.metric in WHOLE
+    counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE, "time")
     none = counted and ceil(lower) > floor(upper)
     if lower > upper or (none and cost.ends is not None):
         raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")

@@ -23,7 +23,7 @@ from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import guard
-from archline.analysis.cost import Cost, Costs, cost_text, ends_at, whole_ends_at
+from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
 from archline.analysis.metrics.relations import margins, time_on
 from archline.analysis.sampling import fixed_sizes
 from archline.claims.by_cases import ByCases
@@ -336,7 +336,7 @@ class _Comparison:
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim
         try:
-            lower, upper = ends_at(self.asked.cost, point)
+            lower, upper = whole_ends_at(self.asked.cost, point)
             least, most = self._claimed(point)
         except NO_VALUE:
             return None

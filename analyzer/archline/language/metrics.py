@@ -127,13 +127,13 @@ METRICS = _registry(
     MetricDefinition(
         "comparisons", "op", "comparisons of reals",
         Derived.ON_REQUEST, Composition.SUM, lambda event: event == Event("compare", real=True),
-        within=("flops", "work", "span"), at_most="flops", letter="C",
+        within=("flops", "work", "span"), at_most="flops", letter="C", whole=True,
     ),
     *(
         MetricDefinition(
             name, "flop", f"{name} of reals" + ", and subtractions" * (name == "additions"),
             Derived.ON_REQUEST, Composition.SUM, partial(_of_kinds, name=name),
-            within=("flops", "work", "span"), at_most="flops", letter=name[0].upper(), taken=True,
+            within=("flops", "work", "span"), at_most="flops", letter=name[0].upper(), taken=True, whole=True,
         )
         for name in _KINDS
     ),
@@ -141,27 +141,27 @@ METRICS = _registry(
         "other_flops", "flop", "flops that are no addition, subtraction, multiplication or division",
         Derived.ON_REQUEST, Composition.SUM,
         lambda event: event.real and not any(_of_kinds(event, name) for name in _KINDS),
-        within=("flops", "work", "span"), at_most="flops", letter="O", taken=True,
+        within=("flops", "work", "span"), at_most="flops", letter="O", taken=True, whole=True,
     ),
     MetricDefinition(
         "calls", "call", "calls of algorithms",
-        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, at_most="work", letter="K",
+        Derived.ON_REQUEST, Composition.SUM, lambda event: event == CALL, at_most="work", letter="K", whole=True,
     ),
     MetricDefinition(
         "accesses", "word", "elements of arrays read and written",
-        Derived.ON_REQUEST, Composition.SUM, letter="A", executed=True, taken=True,
+        Derived.ON_REQUEST, Composition.SUM, letter="A", executed=True, taken=True, whole=True,
     ),
     MetricDefinition(
         "io", "line", "cache misses: lines moved between slow and fast memory",
-        Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True, of_cache=True,
+        Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True, of_cache=True, whole=True,
     ),
     MetricDefinition(
         "writebacks", "line", "lines written back to slow memory by a replacement with the fewest misses",
-        Derived.ON_REQUEST, executed=True, of_cache=True,
+        Derived.ON_REQUEST, executed=True, of_cache=True, whole=True,
     ),
     MetricDefinition(
         "bytes", "B", "bytes fetched and written back, in words of 8 B, by a replacement that moves the fewest",
-        Derived.ON_REQUEST, executed=True, taken=True, of_cache=True,
+        Derived.ON_REQUEST, executed=True, taken=True, of_cache=True, whole=True,
     ),
     MetricDefinition("traffic", "B", "bytes moved between slow and fast memory", taken=True),
     MetricDefinition(
@@ -186,7 +186,7 @@ METRICS = _registry(
     ),
     MetricDefinition(
         "node_memory", "word", "words of memory used on one node",
-        declared=True, claimed=True, executed=True, taken=True,
+        declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     MetricDefinition("energy", "J", "energy", claimed=True),
     MetricDefinition("time", "s", "time", claimed=True),

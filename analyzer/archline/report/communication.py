@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import Cost, whole_ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
 from archline.claims.communication_nearness import BoundRatio, ratio_to_bound
 from archline.costs.communication import replication_note
@@ -322,6 +322,6 @@ def _at(cost: Cost, point: Mapping[str, Number]) -> Ends | None:
     if cost.lower is None or cost.upper is None:
         return None
     try:
-        return ends_at(cost, point)
+        return whole_ends_at(cost, point)
     except EvaluationError:
         return None

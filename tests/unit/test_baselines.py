@@ -67,10 +67,11 @@ def test_a_line_for_each_cost_in_the_syntax_of_claims(tmp_path: Path) -> None:
     assert written(tmp_path) == text
 
 
-def test_one_change_of_a_cost_changes_one_line(tmp_path: Path) -> None:
+def test_one_change_of_a_cost_changes_its_line_and_that_of_the_program(tmp_path: Path) -> None:
     before = written(tmp_path).splitlines()
     after = written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")}).splitlines()
-    assert {line.split()[1] for line in set(before) ^ set(after)} == {"flops", "work", "span"}
+    changed = {line.split()[1] for line in set(before) ^ set(after)}
+    assert changed == {'"algorithm', "flops", "work", "span"}
     assert len(before) == len(after)
 
 
@@ -118,7 +119,8 @@ def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch
 def test_entries_that_nothing_needs(tmp_path: Path) -> None:
     text = written(tmp_path)
     (tmp_path / "costs.baseline").write_text(text, encoding="utf-8")
-    (tmp_path / "scale.algo").write_text(SERVED.replace("scale", "other"), encoding="utf-8")
+    other = SERVED.replace("scale(x: inout real[n])", "other(x: inout real[n, m])").replace("x[i]", "x[i, 0]")
+    (tmp_path / "scale.algo").write_text(other, encoding="utf-8")
     (tmp_path / "deep" / "total.algo").unlink()
     lines = text.splitlines()
     first = {
@@ -174,14 +176,15 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         raise error(NO_VERSION, "no size is `n1_`")
 
     (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
+    written(tmp_path, **{name: text.replace("0", "1") for name, text in BOTH.items()})
     monkeypatch.setattr(changes, "compared", refuse)
     with pytest.raises(ArchlineError, match=r"costs of `scale.algo::scale` cannot be compared: no size is `n`"):
         changed(tmp_path)
     with contextlib.chdir(tmp_path):
         found = al.diff("costs.baseline", cached=False, jobs=1)
     assert {(each.code, each.span and each.span.source.path) for each in found.problems} == {
-        ("AL442", "scale.algo"),
-        ("AL442", "deep/total.algo"),
+        ("AL441", "scale.algo"),
+        ("AL441", "deep/total.algo"),
     }
 
 

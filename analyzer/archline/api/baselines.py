@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 
 from archline.api.algorithms import Algorithm
-from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of, earlier
+from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of
 from archline.api.modules import load
 from archline.changes.baseline import HEADER, NO_BASELINE, below, entries, lines
-from archline.changes.canonical import canonical, renamed
+from archline.changes.canonical import canonical, program_text, renamed
+from archline.changes.git import NO_VERSION
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
+from archline.costs.rules import DEFECT
 from archline.language.conditions import NEVER_SET
-from archline.language.diagnostics import ArchlineError
+from archline.language.diagnostics import ArchlineError, counted
 from archline.records import replace
 from archline.report.changes import table_cells
 from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckReport, finding
 from archline.report.view import BaselineEntry, SourcePlace, relative
+
+LISTED = 4
+"""So many of the algorithms that a note is about are named."""
 
 
 def baseline(
@@ -31,7 +38,8 @@ def baseline(
     groups: dict[str, set[str]] = {}
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
-        groups[key] = {f"{header}  {renamed(each, form.sizes)}\n" for each in texts}
+        program = json.dumps(program_text(named[key].module, named[key].node), ensure_ascii=False)
+        groups[key] = {f"{header}  {each}\n" for each in (program, *(renamed(text, form.sizes) for text in texts))}
     for each in report.findings:
         if each.code in (*OUTCOMES.values(), NEVER_SET.code):
             key = below(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
@@ -54,26 +62,45 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
 
 
 def compared_with(
-    file: str, targets: Sequence[str], terms: Terms = DEFAULT_TERMS, jobs: int | None = None, cached: bool = True
+    file: str,
+    targets: Sequence[str],
+    terms: Terms = DEFAULT_TERMS,
+    jobs: int | None = None,
+    cached: bool = True,
+    notes: list[str] | None = None,
 ) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
-    An entry is not needed where its file, or its algorithm in a file that is a target, is no more.
+    An entry is not needed where its file, or its algorithm in a file that is a target, is no more, unless it moved.
+    The list of `notes` gets what a new baseline would have besides.
     """
     after, checked = _algorithms(file, targets)
-    before = earlier(file, after, checked)
-    current = {key: each for key, each in after.items() if key in before}
+    search = ChangeSearch(terms, jobs, cached, ("where",))
+    before = search.recorded(file, after, checked)
+    places = {key: SourcePlace(file, entry.line) for key, entry in entries(file)[0].items()}
     # Bounds that rose are findings too, which fail a strict check alone.
-    compared = ChangeSearch(terms, jobs, cached, ("where",)).found(dict(before), current, strict=True)
+    compared = search.found(before, after, strict=True, new=False)
     changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
-    for key in dict.fromkeys(each.algorithm for each in compared.changes if each.verdict == REMOVED):
+    removed = (each.moved_from or each.algorithm for each in compared.changes if each.verdict == REMOVED)
+    for key in dict.fromkeys(removed):
         message = "no algorithm, cost or parameter list matches this entry any more: remove it"
-        changes.append(
-            finding(rules.UNNEEDED.code, message, SourcePlace(file, before[key].line), key.partition("::")[2], key=key)
-        )
-    if misread := [each for each in compared.problems if each.rule == NO_BASELINE]:
+        changes.append(finding(rules.UNNEEDED.code, message, places[key], key.partition("::")[2], key=key))
+    # A check says itself what is wrong with a program.
+    if misread := [each for each in compared.problems if each.rule in (NO_BASELINE, NO_VERSION, DEFECT)]:
         raise ArchlineError(misread)
+    if notes is not None:
+        moved = [f"{old} -> {key}" for old, key in compared.renames]
+        notes += _notes(file, ("no entry", after), ("an older name", moved), ("costs without a program", search.bounds))
     return tuple(changes), accepted(file)
+
+
+def _notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[str]:
+    """What a baseline has of algorithms, and would not have if it were written now."""
+    for said, keys in groups:
+        shown = ", ".join([*islice(keys, LISTED), *(["..."] if len(keys) > LISTED else [])])
+        if keys:
+            update = f"`archline check TARGET --write-baseline {file}` updates it"
+            yield f"{file}: note: {said} for {counted(len(keys), 'algorithm')} ({shown}); {update}"
 
 
 def accepted(file: str) -> tuple[BaselineEntry, ...]:

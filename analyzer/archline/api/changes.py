@@ -6,6 +6,7 @@ of two canonical forms is kept by their texts.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -15,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from archline.algebra.effort import OUT_OF_TIME, Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
@@ -43,6 +44,7 @@ SERIAL = ("flops", "work", "span", "io")
 VERSIONS = "older_version", "newer_version"
 """What the versions of an algorithm are called where they are compared."""
 Earlier = Algorithm | Entry
+E = TypeVar("E", Algorithm, Entry)
 
 
 @record
@@ -116,20 +118,10 @@ def diff(
         _, after = search.algorithms(({}, files))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         after = {below(older, os.path.join(folder, key)): each for key, each in after.items()}
-        before = earlier(
+        before = search.recorded(
             older, after, {below(older, os.path.join(folder, each)) for each in files.keys() - search.left_out}
         )
-        return search.found(dict(before), after, growth_only, strict)
-
-
-def earlier(file: str, after: Container[str], checked: Container[str]) -> dict[str, Entry]:
-    """What a baseline has of algorithms, less files that are there and not `checked`. Raises ArchlineError (AL442)."""
-    there, found = os.path.join(os.path.dirname(file), ""), dict[str, Entry]()
-    for key, entry in entries(file)[0].items():
-        path = key.partition("::")[0]
-        if key in after or path in checked or not os.path.exists(there + path):
-            found[key] = entry
-    return found
+        return search.found(before, after, growth_only, strict)
 
 
 @record(eq=False)
@@ -202,24 +194,56 @@ class ChangeSearch:
         self._names: list[SizeNames] = []
         # Files with mistakes, and those that are the same.
         self.left_out: set[str] = set()
+        # Algorithms of which a baseline has no program with the costs that it has.
+        self.bounds: list[str] = []
+
+    def recorded(self, file: str, after: Container[str], checked: Container[str]) -> dict[str, Earlier]:
+        """What a baseline has of algorithms, less files that are there and not `checked`. Raises ArchlineError (AL442).
+
+        Programs are taken that have the costs that are written, which count where they are others.
+        """
+        there, found = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
+        programs: dict[str, tuple[Algorithm, Entry]] = {}
+        for key, entry in entries(file)[0].items():
+            path, _, name = key.partition("::")
+            if key in after or path in checked or not os.path.exists(there + path):
+                found[key] = entry
+                with suppress(ArchlineError, ValueError):
+                    (text,) = map(json.loads, entry.programs)
+                    programs[key] = loads("\n" * (entry.line - 1) + text, file)[name], entry
+        forms = [canonical(each.module, each.node) for each, _ in programs.values()]
+        costs = costs_of([each.text for each in forms], self._jobs, self._cached)
+        for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
+            if entry.costs.keys() == {renamed(each, form.sizes) for each in texts}:
+                found[key] = program
+        self.bounds = [key for key in found if key in after and isinstance(found[key], Entry)]
+        return found
 
     def found(
-        self, before: dict[str, Earlier], after: dict[str, Algorithm], growth_only: bool = False, strict: bool = False
+        self,
+        before: dict[str, Earlier],
+        after: dict[str, Algorithm],
+        growth_only: bool = False,
+        strict: bool = False,
+        new: bool = True,
     ) -> Diff:
-        """What changed; both versions are emptied."""
+        """What changed, of `new` algorithms too; those alone are left in `after`."""
         self._require_names(each for each in (*before.values(), *after.values()) if isinstance(each, Algorithm))
         matches = [
             _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
         ]
-        changes = [
-            CostChange(metric, r.REMOVED, "; ".join(texts), algorithm=key, line=entry.line)
-            for key, entry in before.items()
-            if isinstance(entry, Entry)
-            for metric, texts in by_metric(entry.costs).items()
-        ]
         left = {key: each for key, each in before.items() if isinstance(each, Algorithm)}
         matches += self._moved(left, after)
-        matches += [_Match(key, None, each) for key, each in after.items()]
+        texts = {key: each for key, each in before.items() if isinstance(each, Entry)}
+        both: dict[str, Earlier] = {**texts, **after}
+        sizes = {key: _count_sizes(version) for key, version in both.items()}
+        matches += _paired(texts, after, lambda key: (sizes[key], _name(key)), single=True)
+        changes = [
+            CostChange(metric, r.REMOVED, "; ".join(lines), algorithm=key, line=entry.line)
+            for key, entry in texts.items()
+            for metric, lines in by_metric(entry.costs).items()
+        ]
+        matches += [_Match(key, None, each) for key, each in after.items()] if new else []
         matches += [_Match(key, each, None) for key, each in left.items()]
         for match, answer in self._compared(matches):
             changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
@@ -350,9 +374,11 @@ class ChangeSearch:
 
 def _fits(old: Earlier | None, new: Algorithm) -> bool:
     """Whether there is an earlier version, one of a baseline with as many sizes."""
-    if isinstance(old, Entry):
-        return len(old.sizes) == len(canonical(new.module, new.node).sizes)
-    return old is not None
+    return isinstance(old, Algorithm) or (old is not None and _count_sizes(old) == _count_sizes(new))
+
+
+def _count_sizes(version: Earlier) -> int:
+    return len(version.sizes if isinstance(version, Entry) else canonical(version.module, version.node).sizes)
 
 
 def _name(key: str) -> str:
@@ -360,12 +386,12 @@ def _name(key: str) -> str:
 
 
 def _paired(
-    before: dict[str, Algorithm], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
+    before: dict[str, E], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
 ) -> Iterator[_Match]:
     """Those that are alike, in order, which are taken out of both; those that a `single` one is like only."""
     groups: dict[object, tuple[list[str], list[str]]] = {}
-    for number, side in enumerate((before, after)):
-        for key in side:
+    for number, keys in enumerate(([*before], [*after])):
+        for key in keys:
             groups.setdefault(alike(key), ([], []))[number].append(key)
     for olds, news in groups.values():
         if not single or len(olds) == len(news) == 1:

@@ -1,7 +1,8 @@
-"""Baselines: the costs of algorithms as text, one line for each metric, and for each regime of cache misses.
+"""Baselines: algorithms and their costs as text, one line for each metric, and for each regime of cache misses.
 
-A line has an algorithm with its sizes, then facts about a cost: `gemv.algo::gemv(n, m)  work == 3*n*m + n + 1`. Others
-accept findings. Lines are sorted and hold nothing that changes with other algorithms, so that branches merge.
+A line has an algorithm with its sizes, then facts about a cost: `gemv.algo::gemv(n, m)  work == 3*n*m + n + 1`, or the
+program, of which whole costs are derived. Others accept findings. Lines are sorted and hold nothing that changes with
+other algorithms, so that branches merge.
 """
 
 from __future__ import annotations
@@ -20,35 +21,42 @@ from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule, error
 from archline.language.parser import parse_facts
-from archline.records import record, replace
+from archline.records import field, record, replace
 
 NO_BASELINE = Rule(
     "AL442",
     "unreadable baseline",
     """
-    A baseline has a line for each cost of an algorithm, and for each regime of its cache misses, and lines for findings
-    that it accepts:
+    A baseline has a line for the program of each algorithm, for each of its costs, and for each regime of its cache
+    misses, and lines for findings that it accepts:
 
         accept AL602 sums.algo::total  ensures flops == n
+        sums.algo::total(n)  "algorithm total(x: real[n], s: inout real[1]): ..."
         sums.algo::total(n)  work == 2*n + 1
 
     `archline check --write-baseline FILE` writes it.
     """,
 )
 
-HEADER = "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`.\n"
-_ENTRY = re.compile(r"(?P<key>\S.*::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*)")
+FORMAT = 2
+"""The first format has costs without programs."""
+HEADER = (
+    f"# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`; format {FORMAT}.\n"
+)
+_LATER = re.compile(r"# .*; format (?P<number>\d+)\.")
+_ENTRY = re.compile(r"(?P<key>\S.*?::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*|(?P<program>\".*\"))")
 _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))?  (?P<claim>\S.*)")
 
 
 @record(eq=False)
 class Entry:
-    """What a baseline has of an algorithm with such sizes, from a `line` of a `file` on: costs with their lines."""
+    """What a baseline has of an algorithm with such sizes, from a `line` of a `file` on: texts with their lines."""
 
     file: str
     sizes: tuple[str, ...]
-    costs: dict[str, int]
     line: int
+    costs: dict[str, int] = field(default_factory=dict)
+    programs: dict[str, int] = field(default_factory=dict)
 
 
 def regimes(cost: Cost) -> list[ConditionalBound]:
@@ -84,7 +92,11 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             accepted.append((number, match))
         elif match := _ENTRY.fullmatch(line):
             sizes = tuple(filter(None, match["sizes"].split(", ")))
-            found.setdefault(match["key"], Entry(file, sizes, {}, number)).costs[match["cost"]] = number
+            entry = found.setdefault(match["key"], Entry(file, sizes, number))
+            (entry.programs if match["program"] else entry.costs)[match["cost"]] = number
+        elif (later := _LATER.fullmatch(line)) and int(later["number"]) > FORMAT:
+            message = f"the baseline has format {later['number']}; this version of archline reads formats 1 to {FORMAT}"
+            raise error(NO_BASELINE, message, span=Span(source, number, 1, number, len(line) + 1))
         elif line.strip() and not line.startswith("#"):
             span = Span(source, number, 1, number, len(line) + 1)
             hint = "unresolved merge conflict? Keep both sides, or remove the file and regenerate it: "
@@ -102,7 +114,7 @@ def lines(file: str) -> Iterator[tuple[str, str]]:
     """The lines of a baseline with what each is about: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
     known, accepted = entries(file)
     for key, entry in known.items():
-        yield from ((key, f"{key}({', '.join(entry.sizes)})  {each}") for each in entry.costs)
+        yield from ((key, f"{key}({', '.join(entry.sizes)})  {each}") for each in (*entry.programs, *entry.costs))
     for _, each in accepted:
         yield each["path"] + (f"::{each['name']}" if each["name"] else ""), each[0]
 

@@ -84,10 +84,8 @@ def canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canon
 
     `like` holds names in the order of the sizes of another version of it, whose numbers sizes of these names get.
     """
-    algorithms = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    nodes = tuple(s.nodes(tuple(each.body for each in algorithms)))
-    targets = (module.targets.get(each) for each in nodes if isinstance(each, s.Call))
-    externs = dict.fromkeys(each for each in targets if isinstance(each, s.Extern))
+    algorithms, externs = _reached(module, algorithm)
+    nodes = s.nodes(tuple(each.body for each in algorithms))
     new = _names({each.span.source.text for each in (*algorithms, *externs)})
     own = {name: new(SIZE) for name in (like or module.signatures[algorithm].size_names)}
     # What collective operations stand for is found by its name.
@@ -103,9 +101,22 @@ def canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canon
         sizes = {found: name for name, found in names.items()} if each is algorithm else sizes
         others = [part.name for part in each.parameters] + [axis.name for axis in each.grid]
         names |= {name: new(OTHER) for name in others if name not in names}
-        lines += _lines(replace(each, doc=None, ensures=()), {**names, **calls}, new)
+        lines += _lines(each, {**names, **calls}, new)
     lines += (line for each in externs for line in _lines(each, {}, new))
     return Canonical("".join(f"{line}\n" for line in lines), sizes)
+
+
+def program_text(module: Module, algorithm: s.Algorithm) -> str:
+    """The text of an algorithm in its own names, with all that it calls: a program of the same canonical form."""
+    return "".join(f"{line}\n" for items in _reached(module, algorithm) for each in items for line in _lines(each, {}))
+
+
+def _reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
+    """The algorithm and the others that a run of it may call, without what costs do not depend on."""
+    found = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
+    calls = s.find(tuple(each.body for each in found), s.Call)
+    externs = dict.fromkeys(each for each in map(module.targets.get, calls) if isinstance(each, s.Extern))
+    return found, tuple(externs)
 
 
 def _names(texts: set[str]) -> New:
@@ -121,8 +132,9 @@ def _names(texts: set[str]) -> New:
     return new
 
 
-def _lines(item: s.Item, names: Mapping[str, str], new: New) -> Iterator[str]:
+def _lines(item: s.Item, names: Mapping[str, str], new: New | None = None) -> Iterator[str]:
     """The lines of an item under other names; those of its variables are given in order, each for its block."""
+    item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
     # Words that mean something else in some places.
     fixed = set(METRICS)
     for node in s.nodes(item):
@@ -138,7 +150,7 @@ def _lines(item: s.Item, names: Mapping[str, str], new: New) -> Iterator[str]:
         for pattern, scope in ((_LOCAL, scopes[-1]), (_INNER, inner)):
             match = pattern.match(text)
             name = match and (match[1] or match[2])
-            if name and name not in fixed:
+            if new and name and name not in fixed:
                 scope[name] = new(OTHER)
         scopes.append(inner)
         yield "    " * unit.level + renamed(text, ChainMap(*reversed(scopes)))

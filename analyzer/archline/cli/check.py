@@ -116,7 +116,7 @@ def execute(options: argparse.Namespace) -> int:
         quiet=options.quiet,
         verbose=options.verbose or options.certificates,
     )
-    named = [each.target for each in tasks if each.source is None]
+    named, notes = [each.target for each in tasks if each.source is None], list[str]()
     if options.write_baseline is not None and problems:
         print(f"{options.write_baseline} is not written: not all programs can be checked", file=sys.stderr)
     elif options.write_baseline is not None:
@@ -124,10 +124,12 @@ def execute(options: argparse.Namespace) -> int:
         print(f"wrote {options.write_baseline}", file=sys.stderr)
     elif options.baseline is not None and not options.problems:
         with reported():
-            report = _compared(options, report, named)
+            report = _compared(options, report, named, notes)
     report = replace(report, problems=tuple(problems.values()))
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
+    for note in [] if options.quiet else notes:
+        print(note, file=sys.stdout if options.format == "text" else sys.stderr)
     if problems:
         raise ArchlineError(report.problems)
     return 1 if report.failing else 0
@@ -156,8 +158,8 @@ def _written(options: argparse.Namespace, report: CheckReport, targets: list[str
     return replace(report, accepted=accepted(file), compared=True)
 
 
-def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
-    """The report with what the baseline says."""
+def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str], notes: list[str]) -> CheckReport:
+    """The report with what the baseline says, and `notes` about the baseline."""
     from archline.api.baselines import compared_with
     from archline.api.changes import Terms
     from archline.costs.sizes import parse_share
@@ -165,5 +167,5 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
     cached = not options.no_cache
     where = options.configuration.facts if options.where is None else options.where
     terms = Terms(parse_share(options.tolerance or "0"), where=where)
-    changes, accepted = compared_with(options.baseline, targets, terms, options.jobs, cached)
+    changes, accepted = compared_with(options.baseline, targets, terms, options.jobs, cached, notes)
     return replace(report, changes=changes, accepted=accepted, compared=True)

@@ -35,6 +35,8 @@ class NoValueError(Exception):
 
 def exact_root(value: fmpq, degree: int) -> fmpq | None:
     """The root of a number >= 0 where it is rational."""
+    # From the number of its bits on, the root of a number above 1 lies between 1 and 2.
+    degree = min(degree, 1 + max(int(value.p).bit_length(), int(value.q).bit_length()))
     top, bottom = fmpz(value.p).root(degree), fmpz(value.q).root(degree)
     return fmpq(top, bottom) if top**degree == value.p and bottom**degree == value.q else None
 

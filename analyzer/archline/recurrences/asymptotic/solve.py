@@ -131,6 +131,8 @@ def _sizes(problem: RealRecurrence, found: SolvedFunction, bits: int) -> list[in
         stride = Fraction(int(found.stride.p), int(found.stride.q))
         return [least + stride * count for count in (40, 120, 360)]
     factor = Fraction(2) if found.factor is None else Fraction(int(found.factor.p), int(found.factor.q))
+    if bits > _EVALUATIONS * math.log2(factor):
+        raise OutOfReachError(f"more than {_EVALUATIONS} sizes are needed to check the answer")
     if found.shrinking == ROOTS:
         start = math.ceil(least) if least > 1 else 2
         depths = [round(bits / math.log2(factor)) for bits in (4, 8, 11)]

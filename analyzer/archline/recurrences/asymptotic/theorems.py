@@ -329,28 +329,27 @@ def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
     return (fmpq(-factor[0], factor[1]) for factor, _ in factored(of) if factor.degree() == 1)
 
 
-def characteristic(calls: Strides) -> tuple[s.Expr, float]:
-    """The positive root of the characteristic polynomial, as an expression and as a float."""
+def characteristic(calls: Strides) -> s.Expr:
+    """The positive root of the characteristic polynomial."""
     whole = polynomial(calls)
     root = greatest_root(whole)
-    near = float(root.mid())
     for factor, _ in factored(whole):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
         c, b, *rest = (int(each) for each in factor)
         if not rest:
-            return build.number(fmpq(-c, b)), near
-        return _surd(rest[0], b, c, near), near
-    return s.Real(nine_digits(near), span=build.DERIVED), near
+            return build.number(fmpq(-c, b))
+        return _surd(rest[0], b, c)
+    return s.Real(nine_digits(float(root.mid())), span=build.DERIVED)
 
 
-def _surd(a: int, b: int, c: int, near: float) -> s.Expr:
-    """The root (-b +- sqrt(b^2 - 4*a*c))/(2*a) that is near."""
+def _surd(a: int, b: int, c: int) -> s.Expr:
+    """The greater of the roots (-b +- sqrt(b^2 - 4*a*c))/(2*a)."""
     inner = b * b - 4 * a * c
     short = inner <= MAX_REDUCED
     square = max(k for k in range(1, math.isqrt(inner) + 1) if inner % (k * k) == 0) if short else 1
     rest = inner // (square * square)
-    sign = 1 if abs((-b + math.sqrt(inner)) / (2 * a) - near) < 1e-6 * near else -1
+    sign = 1 if a > 0 else -1
     shared = math.gcd(b, square, 2 * a)
     first, factor, below = -b // shared, square // shared * sign, 2 * a // shared
     root = build.multiple(fmpq(abs(factor)), [build.call("sqrt", build.number(rest))], [])

@@ -277,7 +277,7 @@ def _by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple
     known = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
     if found.exponent.sign() <= 0:
         return replace(known, steps=(*stated, *step_lines(branches, found, stride, size)))
-    base, _ = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
+    base = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
     growth = _times(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):

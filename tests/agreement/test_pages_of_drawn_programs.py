@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -12,42 +14,70 @@ import archline as al
 from archline.claims.decide import decide_claims
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
+from archline.report.view import contract_text
 from case_programs import case_program_from_seed
 from effort import drawn
 from guard_programs import guarded_program_from_seed
 from io_programs import array_program_from_seed
-from nest_programs import parity_program_from_seed, stencil_program_from_seed
-from page_claims import claims_of, disagreements_at
+from nest_programs import parity_program_from_seed, stencil_program_from_seed, stride_program_from_seed
+from page_claims import claims_by_format, disagreements_at
 from printed_claims import pasted
+from programs.spmd_recursion import recursion_from_seed
 from recursive_programs.program import recursive_program_from_seed
 from rotating_programs import rotating_program_from_seed
 
 Make = Callable[[int], str]
+
+
+def grid_recursion(seed: int) -> str:
+    """The program of a seed; what calls its recursion comes last."""
+    before, last, after = recursion_from_seed(seed).text.rpartition("algorithm ")
+    return f"{before}{last}main{after[after.index('(') :]}"
+
+
 DRAWN: dict[str, tuple[Make, Sequence[str]]] = {
-    "cases": (case_program_from_seed, ("flops", "work")),
-    "recursions": (lambda seed: recursive_program_from_seed(seed).text, ("flops",)),
-    "grids": (rotating_program_from_seed, ("words", "messages")),
-    "remainders": (lambda seed: parity_program_from_seed(seed).text, ("flops",)),
+    "cases": (case_program_from_seed, ("flops", "work", "span")),
+    "recursions": (lambda seed: recursive_program_from_seed(seed).text, ("flops", "span")),
+    "rotations": (rotating_program_from_seed, ("words", "messages", "work")),
+    "guards on grids": (lambda seed: guarded_program_from_seed(3 * seed + 2).guarded, ("words", "messages", "memory")),
+    "recursions on grids": (grid_recursion, ("words", "messages")),
+    "remainders": (lambda seed: parity_program_from_seed(seed).text, ("flops", "accesses")),
+    "arrays": (lambda seed: array_program_from_seed(seed).text, ("io", "writebacks")),
+    "steps": (lambda seed: stride_program_from_seed(seed).text, ("work", "io")),
 }
+"""Programs of a kind, and the metrics that their pages are asked for."""
 AT_SIZES: dict[str, Make] = {
     "cases": case_program_from_seed,
     "arrays": lambda seed: array_program_from_seed(seed).text,
     "grids": lambda seed: guarded_program_from_seed(3 * seed + 2).guarded,
+    "recursions on grids": grid_recursion,
     "stencils": lambda seed: stencil_program_from_seed(seed).text,
+    "recursions": lambda seed: recursive_program_from_seed(seed).text,
 }
 SEEDS = range(1, drawn(12, 3))
 
 
-def refuted(text: str, metrics: Sequence[str], path) -> list[str]:
-    """The claims of all pages of a program that `check` refutes."""
+def refuted(text: str, metrics: Sequence[str] | None, path: Path) -> list[str]:
+    """The claims of all pages of a program that `check` refutes, and those that not all formats of a page make."""
     file = path / "program.algo"
     file.write_text(text)
     algorithm = al.algorithm(f"{file}::main")
     report = algorithm.cost()
-    claims = claims_of(report, metrics)
-    module = load_text(pasted(text, algorithm.node.name_span.line, claims))
+    by_format = claims_by_format(report, metrics)
+    claims = list(dict.fromkeys(chain.from_iterable(by_format.values())))
+    place = algorithm.node.name_span.line
+    read = load_text(pasted(text, place, claims)).algorithms["main"].ensures
+    # Formats have brackets of their own: what they mean alike is decided once.
+    meant = {claim: contract_text(each) for claim, each in zip(claims, read, strict=False)}
+    once = {meaning: claim for claim, meaning in meant.items()}
+    module = load_text(pasted(text, place, list(once.values())))
     verdicts = decide_claims(module, module.algorithms["main"], report.costs)
-    return [f"{claim}: {each.reason}" for claim, each in zip(claims, verdicts, strict=False) if each.outcome == "fails"]
+    found = [f"{claim}: {each.reason}" for claim, each in zip(once, verdicts, strict=False) if each.outcome == "fails"]
+    said = {page: {meant[each] for each in made} for page, made in by_format.items()}
+    for (page, form), made in said.items():
+        if form != "json":
+            found += [f"{page} page, {form} or markdown only: {each}" for each in made ^ said[page, "markdown"]]
+    return found
 
 
 @pytest.mark.parametrize("kind", DRAWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,10 +19,10 @@ from archline.language.parser import parse_expression
 from archline.report import documents
 from archline.report.costs import full, page
 from archline.report.json import render
+from page_tables import COSTS, Rows, of_latex, of_markdown, of_text
 from printed_claims import GROWTH
 
 OTHERWISE = "otherwise"
-ESCAPED = re.compile(r"\\([\\`*<>\[\]|#_])")
 CACHE_METRICS = ("io", "writebacks", "bytes")
 
 
@@ -43,7 +43,7 @@ class PageClaim:
 
 
 @dataclass
-class Rows:
+class MetricRows:
     """The rows of one metric, by the conditions of their cases."""
 
     metric: str
@@ -77,9 +77,9 @@ def of_json(text: str) -> Iterator[PageClaim]:
         if cost["lower"] is None:
             continue
         whole = [(relation, text) for relation, text in _ends(cost["lower"], cost["upper"])]
-        yield from Rows(metric, [("", [] if metric in CACHE_METRICS and cost["regimes"] else whole, "")]).claims
+        yield from MetricRows(metric, [("", [] if metric in CACHE_METRICS and cost["regimes"] else whole, "")]).claims
         cases = [(each["when"], list(_ends(each["lower"], each["upper"])), "") for each in cost["regimes"]]
-        yield from Rows(metric, cases).claims
+        yield from MetricRows(metric, cases).claims
         yield from _growths(metric, cost["growth"] or "", ())
         yield from (PageClaim(metric, ">=", each["lower"]) for each in cost["lowers"])
 
@@ -88,23 +88,10 @@ def _ends(lower: str, upper: str) -> Iterator[tuple[str, str]]:
     yield from [("==", lower)] if lower == upper else [(">=", lower), ("<=", upper)]
 
 
-def tables(markdown: str) -> Iterator[list[list[str]]]:
-    """The tables of a page in Markdown, their heads first, without its marks."""
-    rows: list[list[str]] = []
-    for line in [*markdown.split("\n"), ""]:
-        if line.startswith("|"):
-            cells = re.split(r" \| ", line.strip()[2:-2])
-            rows.append([ESCAPED.sub(r"\1", cell.replace("`", "")).strip() for cell in cells])
-        elif rows:
-            yield [rows[0], *rows[2:]]
-            rows = []
-
-
-def of_page(markdown: str) -> Iterator[PageClaim]:
+def of_page(tables: Iterable[Rows]) -> Iterator[PageClaim]:
     """Those of the first page: of its rows, and of the bounds by the size of the cache."""
-    found = list(tables(markdown))
-    for head, *rows in found:
-        if head == ["metric", "cost", "status", "growth"]:
+    for head, *rows in tables:
+        if tuple(head) == COSTS:
             yield from _of_first_table(rows)
         elif head[0] == "in the cache":
             metric = head[1].split()[0]
@@ -113,17 +100,17 @@ def of_page(markdown: str) -> Iterator[PageClaim]:
 
 
 def _of_first_table(rows: Sequence[Sequence[str]]) -> Iterator[PageClaim]:
-    metrics: list[Rows] = []
+    metrics: list[MetricRows] = []
     for label, form, status, growth in rows:
         if label:
-            metrics.append(Rows(label.split()[0], []))
+            metrics.append(MetricRows(label.split()[0], []))
         cases = metrics[-1].cases
         where = status.removeprefix("where ") if status.startswith(("where ", OTHERWISE)) else ""
         if label or where:
             cases.append((where, [], growth))
         relation, text = re.match(r"(<=|>=)?\s*(.*)", form).groups()
         plain = (
-            not any(mark in form for mark in ("~", "work/span", "by the size", "--all", "see ", "..."))
+            not any(mark in form for mark in ("~", "work/span", "by cache size", "--all", "see ", "..."))
             and status != "unknown"
         )
         if plain and (relation or label or where):
@@ -131,16 +118,16 @@ def _of_first_table(rows: Sequence[Sequence[str]]) -> Iterator[PageClaim]:
     yield from (claim for each in metrics if each.metric not in ("parallelism",) for claim in each.claims)
 
 
-def of_full_page(markdown: str) -> Iterator[PageClaim]:
+def of_full_page(tables: Iterable[Rows]) -> Iterator[PageClaim]:
     """Those of `--all`."""
-    for head, *rows in tables(markdown):
+    for head, *rows in tables:
         if head != ["metric", "status", "", "cost"]:
             continue
-        metrics: list[Rows] = []
+        metrics: list[MetricRows] = []
         growths: list[PageClaim] = []
         for label, status, relation, text in rows:
             if label:
-                metrics.append(Rows(label, [("", [], "")]))
+                metrics.append(MetricRows(label, [("", [], "")]))
             name, cases = metrics[-1].metric, metrics[-1].cases
             if status == "growth":
                 growths += _growths(name, text, ())
@@ -153,26 +140,34 @@ def of_full_page(markdown: str) -> Iterator[PageClaim]:
         yield from growths
 
 
-def claims_of(report: CostReport, metrics: Sequence[str] | None = None) -> list[str]:
-    """What all formats print of an algorithm's costs, of some metrics or all, as `ensures`."""
+FORMATS: dict[str, Callable[[documents.Document], Iterator[Rows]]] = {
+    "markdown": lambda shown: of_markdown(documents.markdown(shown)),
+    "latex": lambda shown: of_latex(documents.latex(shown)),
+    "text": lambda shown: of_text(documents.text(shown, 160)),
+    "narrow text": lambda shown: of_text(documents.text(shown, 72)),
+}
+
+
+def claims_by_format(report: CostReport, metrics: Sequence[str] | None = None) -> dict[tuple[str, str], list[str]]:
+    """What each page of an algorithm's costs prints in each format, of some metrics or all, as `ensures`."""
     view = report.view(without_io=metrics is not None and not {*CACHE_METRICS} & {*metrics})
     shown = view.only(metrics)
     case = view.case()
-    pages = [documents.markdown(page.document(view, metrics)), documents.markdown(full.document(shown))]
-    found = [*of_json(render(full.as_document(shown))), *of_full_page(pages[1])]
     # Where every axis of a grid has several processors, the first page is of these.
-    found += [
-        replace(each, where=(*each.where, *([case.case_when] if case is not None else [])))
-        for each in of_page(pages[0])
-    ]
-    return list(dict.fromkeys(each.written for each in found))
+    under = () if case is None else (case.case_when,)
+    first, whole = page.document(view, metrics), full.document(shown)
+    found = {("all", "json"): of_json(render(full.as_document(shown)))}
+    for name, tables in FORMATS.items():
+        found["first", name] = (replace(each, where=(*each.where, *under)) for each in of_page(tables(first)))
+        found["all", name] = of_full_page(tables(whole))
+    return {place: list(dict.fromkeys(each.written for each in claims)) for place, claims in found.items()}
 
 
 def values_of_page(markdown: str) -> dict[str, tuple[Fraction, Fraction]]:
     """The values of the first page at sizes, by metric."""
     found = {}
-    for head, *rows in tables(markdown):
-        if head == ["metric", "cost", "status", "growth"]:
+    for head, *rows in of_markdown(markdown):
+        if tuple(head) == COSTS:
             shown = {
                 label.split()[0]: form.split(" .. ") for label, form, *_ in rows if label not in ("", "parallelism")
             }

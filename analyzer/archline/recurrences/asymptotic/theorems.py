@@ -299,6 +299,8 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
 def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """The calls by multiples of the stride."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
+    if max(step for _, step in pairs) > MAX_STRIDES**2:
+        raise OutOfReachError("steps of very different lengths")
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
@@ -340,7 +342,9 @@ def characteristic(calls: Strides) -> s.Expr:
         if not rest:
             return build.number(fmpq(-c, b))
         return _surd(rest[0], b, c)
-    return s.Real(nine_digits(float(root.mid())), span=build.DERIVED)
+    if not math.isfinite(near := float(root.mid())):
+        raise OutOfReachError("it grows too fast to be followed")
+    return s.Real(nine_digits(near), span=build.DERIVED)
 
 
 def _surd(a: int, b: int, c: int) -> s.Expr:

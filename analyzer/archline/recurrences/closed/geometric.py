@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from archline.algebra.evaluate.formulas import exact_root
+from archline.algebra.evaluate.formulas import MAX_SIZE_BITS, exact_root
 from archline.algebra.reals import NOTHING, UNITY, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
@@ -279,7 +279,7 @@ def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Con
         return None
     scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in found]
     expr = sum_tree(merged(scaled, n, mu, clock.log))
-    places = _places(bases.threshold ** int(clock.factor**k) for k in range(6))
+    places = _places(bases.threshold ** int(clock.factor**k) for k in range(6) if clock.factor**k <= MAX_SIZE_BITS)
     return Closed(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 

@@ -22,8 +22,7 @@ from typing import Any
 from archline import __version__
 from archline.algebra.effort import Clock
 from archline.algebra.lp import failures
-from archline.language.diagnostics import ArchlineError
-from archline.language.source import Read, is_path, read_source, recorded
+from archline.language.source import Read, current_text, is_path, recorded
 from archline.resources import PACKAGE, cache_folder, resource
 
 FORMAT = 4
@@ -79,11 +78,8 @@ def _digest(text: str) -> str:
 
 
 def _current(path: str) -> str | None:
-    """The digest of a file as it is now; None where there is none, or nothing that can be read."""
-    try:
-        return _digest(read_source(Path(path)).text)
-    except ArchlineError:
-        return None
+    text = current_text(Path(path))
+    return None if text is None else _digest(text)
 
 
 def _place(asked: object) -> Path:

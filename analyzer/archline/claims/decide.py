@@ -179,7 +179,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _without_value(asked: ClaimQuery) -> Verdict | None:
     """The verdict on a claim whose right side has no value at a size that it speaks of; None where none is found."""
     bound = asked.claim.bound
-    if not any(_is_partial(each) for each in s.nodes(bound)):
+    if not any(_is_partial(each, asked) for each in s.nodes(bound)):
         return None
     for point in islice(asked.points(branches=False), MAX_UNDEFINED):
         try:
@@ -192,11 +192,13 @@ def _without_value(asked: ClaimQuery) -> Verdict | None:
     return None
 
 
-def _is_partial(node: s.Node) -> bool:
+def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
     """Whether an operation may have no value at some sizes."""
     match node:
         case s.Binary(op="/" | "//" | "%", right=divisor):
-            return bool(s.names(divisor))
+            with suppress(NotStaticError):
+                return bool(s.names(divisor)) and not asked.known.positive(static_value(divisor, asked.scope))
+            return True
         case s.Binary(op="^", left=base, right=exponent):
             return bool(s.names(base)) and not isinstance(exponent, s.Integer)
         case s.Call(function="log2" | "log" | "sqrt", arguments=arguments):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 
 from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
@@ -146,23 +146,37 @@ class _Search:
             yield self._regime(each.when, each.upper, each.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
-        """Those of large caches first, as trials are few; a regime that is no tighter than one before is left out."""
-        found = []
-        for each in (each for each in reversed(self.cost.alternatives) if each.shown):
-            when = "" if each.when == "Z >= L" else each.when
-            found.append(self._of_alternative(when, each))
-        rank = len(self.factors) + 1
-        for regime in reversed(found):
-            own = len(self.factors) if regime.factor is None else list(self.factors).index(regime.factor)
+        """Those of large caches first, as trials are few; none is asked for between two that have the same factor."""
+        alternatives = [each for each in self.cost.alternatives if each.shown]
+        last, factors = len(alternatives) - 1, list(self.factors)
+        found: dict[int, tuple[int, OptimalityRegime]] = {}
+
+        def ask(place: int, smaller: int = len(factors)) -> None:
+            """What is known of an alternative, if its factor comes before that of one of smaller caches."""
+            each = alternatives[place]
+            regime = self._of_alternative("" if each.when == "Z >= L" else each.when, each, smaller)
+            found[place] = smaller if regime.factor is None else factors.index(regime.factor), regime
+
+        pending = [(0, last)]
+        for place in dict.fromkeys((last, 0)) if alternatives else ():
+            ask(place)
+        while pending:
+            low, high = pending.pop()
+            if high - low > 1 and found[low][0] != found[high][0]:
+                middle = (low + high) // 2
+                ask(middle, found[low][0])
+                pending += [(low, middle), (middle, high)]
+        rank = len(factors) + 1
+        for _, (own, regime) in sorted(found.items()):
             if own < rank:
                 rank = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: ConditionalBound) -> OptimalityRegime:
+    def _of_alternative(self, when: str, each: ConditionalBound, most: int) -> OptimalityRegime:
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:
-            return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)))
+            return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)), most)
         except ArchlineError:
             return OptimalityRegime(when, None, UNREAD)
 
@@ -178,11 +192,12 @@ class _Search:
         known = self.scope.facts
         return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
 
-    def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact]) -> OptimalityRegime:
+    def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None) -> OptimalityRegime:
+        """With the smallest of the factors, or of so many of them."""
         assert self.least is not None
         domain = Domain(facts)
         within: dict[str, bool] = {}
-        for factor, (_, largest) in self.factors.items():
+        for factor, (_, largest) in islice(self.factors.items(), most):
             # Where the largest of a kind is not proved, no smaller one is.
             for each in (largest, factor) if factor != OPTIMAL else (factor,):
                 if late():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from archline.algebra.polynomial import ZERO as NOTHING
@@ -34,6 +36,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, names
 from archline.language.parser import parse_facts
+from archline.language.source import Read, current_text, is_path, note_read, recorded
 from archline.language.substitution import processors_of
 from archline.records import field, record, replace
 
@@ -45,6 +48,8 @@ COUNTED = names(lambda each: each.taken and each.executed)
 BY_KIND = names(lambda each: each.taken and not each.executed and each.counts is not None)
 """Flops of some kinds, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
+MAX_KNOWN = 16
+"""So many algorithms keep what is derived of them."""
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
 
@@ -314,13 +319,38 @@ Subject: TypeAlias = AlgorithmSubject | FormulaSubject
 
 
 def subject(target: str | AlgorithmUnderFacts, where: str | None = None) -> Subject:
-    """The subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError."""
+    """The subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError.
+
+    That of an algorithm is derived once: the same is found again while its files have the same texts.
+    """
     if isinstance(target, AlgorithmUnderFacts):
-        return AlgorithmSubject(target.assuming(where))
+        return _derived_once(target, where)
     if is_formula(target):
         return FormulaSubject(read_target(target))
-    found = AlgorithmUnderFacts.named(target)
-    return AlgorithmSubject(found.assuming(own_facts(found, where)))
+    found = _named(target)
+    return _derived_once(found, own_facts(found, where))
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _derived_once(found: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
+    return AlgorithmSubject(found.assuming(where))
+
+
+_known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
+
+
+def _named(target: str) -> AlgorithmUnderFacts:
+    key = target, is_path(target.partition("::")[0]), os.getcwd()
+    read, found = _known.pop(key, ({}, None))
+    if found is None or any(current_text(path) != text for path, text in read.items()):
+        with recorded() as read:
+            found = AlgorithmUnderFacts.named(target)
+    _known[key] = read, found
+    if len(_known) > MAX_KNOWN:
+        _known.popitem(last=False)
+    for path, text in read.items():
+        note_read(path, text)
+    return found
 
 
 def of_numbers(subjects: Iterable[Subject]) -> bool:

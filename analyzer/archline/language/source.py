@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from archline.expr.tree import Source
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.records import record
 
 MAX_BYTES = 256 * 1024
@@ -112,6 +112,14 @@ def read_source(path: Path) -> Source:
     source = decode_source(name, data)
     note_read(path, source.text)
     return source
+
+
+def current_text(path: Path) -> str | None:
+    """The text of a file as it is now; None where there is none, or nothing that can be read."""
+    try:
+        return read_source(path).text
+    except ArchlineError:
+        return None
 
 
 def decode_source(name: str, data: bytes) -> Source:

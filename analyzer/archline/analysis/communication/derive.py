@@ -61,8 +61,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     @cache
     def inner() -> list[tuple[Spent, tuple[Poly, ...]]]:
         """What processors elsewhere spend; they are looked for where those at corners do not attain the bound."""
-        found = _inner(module, algorithm, facts)
-        return [(_closed(_spent(algorithm, at, recursions, scope)[0], facts, algorithm), needs) for at, needs in found]
+        found = list(_inner(module, algorithm, facts))
+        spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in found)
+        return [(_closed(each, facts, algorithm), needs) for each, (_, needs) in zip(spent, found, strict=True)]
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -158,14 +159,18 @@ def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], fac
 
 
 def _spent(
-    algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, recursions: GridRecursions, scope: Scope
+    algorithm: s.Algorithm,
+    given: Mapping[str, str | Poly] | None,
+    recursions: GridRecursions,
+    scope: Scope,
+    memory: bool = True,
 ) -> tuple[Spent, Facts]:
     place = at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
     facts = place.facts
     try:
-        spent = _start(scope.module, algorithm, recursions, place)
+        spent = _start(scope.module, algorithm, recursions, place, memory)
     except NotStaticError as problem:
         spent = lost(problem.reason, algorithm)
     return spent, facts
@@ -229,7 +234,9 @@ def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
     return ZERO if isinstance(words, UnknownAmount) else place.facts.restore(words.upper)
 
 
-def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position) -> Spent:
+def _start(
+    module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position, with_memory: bool
+) -> Spent:
     """The costs of the outermost call."""
     memory = LocalMemory(module, recursions)
     if component(module, algorithm):
@@ -237,7 +244,7 @@ def _start(module: Module, algorithm: s.Algorithm, recursions: GridRecursions, p
         found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
         return Spent(found, recursions.declared(algorithm, None))
     spent = ProcessorCosts(module, recursions).algorithm(algorithm, place)
-    if not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1:
+    if not with_memory or (not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1):
         # The first processor and the last one are enough to bound the memory from below.
         return spent
     return replace(spent, amounts={**spent.amounts, "memory": memory.algorithm(algorithm, place)})

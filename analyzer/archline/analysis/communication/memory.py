@@ -218,7 +218,10 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
                 return UnknownAmount(problem.reason, call.span)
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-            return self.body(callee, inside)
+            key = "memory", callee, self._level, inside.following
+            if key not in self._recursions.followed:
+                self._recursions.followed[key] = self.body(callee, inside)
+            return self._recursions.followed[key]  # type: ignore[no-any-return]
         sizes = self._stretches.sizes(call, callee, place)
         if recursive:
             inside = replace(place, values=sizes)

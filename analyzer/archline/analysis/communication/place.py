@@ -176,6 +176,12 @@ class Position(Scope):
         """The sizes of the algorithm that is followed."""
         return () if self.algorithm is None else self.module.signatures[self.algorithm].size_names
 
+    @property
+    def following(self) -> object:
+        """What decides the costs of an algorithm that is followed from its start here."""
+        given = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
+        return given, self.groups, self.average, self.counts_guards
+
     def holding(self, condition: s.Expr) -> KnownAmount:
         """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
         return indicator_bounds(condition, self, lambda found: self.counts_guards and is_summable(found, self))

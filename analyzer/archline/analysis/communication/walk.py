@@ -328,8 +328,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
     def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
         """The body of a callee: followed once for all processors that differ in nothing that it is given."""
-        given = frozenset(place.values.items()), tuple(place.axes.items()), place.ranged, place.facts, place.element
-        key = callee, self._level, self._stepwise, place.groups, given
+        key = callee, self._level, self._stepwise, place.following
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
             self._recursions.followed[key] = self.algorithm(callee, place), self._uneven

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
-from itertools import islice, product
-from math import ceil, lcm
+from functools import partial
+from itertools import chain, islice, product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Costs
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import evaluate_static, holds
+from archline.expr.solutions import SizeSearch
+from archline.expr.values import evaluate_static
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, reachable
-from archline.language.checking.points import conjuncts
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
@@ -59,81 +58,56 @@ def points(
     if not names:
         yield {}
         return
+    search = search_of(algorithm, scope, names, facts)
     fixed = fixed_sizes(facts)
     given, names = {name: fixed[name] for name in names if name in fixed}, [each for each in names if each not in fixed]
-    least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **signature.at_least}
-    starts = [least.get(name, 0) for name in names]
-    allowed = Allowed.of(scope, facts)
+    starts = [search.least.get(name, 0) for name in names]
     declared = [amount for _, amount, _ in declared_costs(scope.module, algorithm.body)]
 
     def runs(point: Mapping[str, int]) -> bool:
         # A negative one stops a run, or sits in a branch that these sizes may not take.
-        return allowed(point) and (not branches or all(_is_count(each, point) for each in declared))
+        return not branches or all(_is_count(each, point) for each in declared)
 
-    def of(values: tuple[int, ...]) -> Mapping[str, int]:
-        return {**given, **dict(zip(names, values, strict=True))}
+    def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Mapping[str, int]]:
+        return ({**given, **dict(zip(names, values, strict=True))} for values in _of_any_sign(drawn, signed))
 
     signed = [place for place, name in enumerate(names) if name in signature.indices]
-    near = _near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))})
-    cached = bool({"Z", "L"} & s.names(facts))
-    solved = filter(
-        runs, ({**given, **each} for each in solutions(names, facts, dict(zip(names, starts, strict=True))))
-    )
-    # Where facts speak of the cache, usual sizes come first; elsewhere the smallest.
-    yield from solved if cached else ()
-    for drawn, most in ((_small(starts), MAX_POINTS), (near, MAX_NEAR), (_large(starts) if starts else (), None)):
-        yield from islice(filter(runs, map(of, _of_any_sign(drawn, signed))), most)
-        yield from solved if drawn is near and not cached else ()
+    near = of(_near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))}))
+    large = of(_large(starts) if starts else ())
+    few = islice(filter(search.allows, of(_small(starts))), MAX_POINTS)
+    ways = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]
+    if {"Z", "L"} & s.names(facts):
+        # Where facts speak of the cache, usual sizes come first; elsewhere the smallest.
+        ways.insert(0, ways.pop(2))
+    yield from filter(runs, chain.from_iterable(ways))
 
 
-def solutions(names: Sequence[str], facts: Sequence[s.Fact], least: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Sizes that satisfy facts, the usual ones first, then small ones; around each choice one of the sizes is larger.
+def search_of(algorithm: s.Algorithm, scope: Scope, names: Sequence[str], facts: Iterable[s.Fact]) -> SizeSearch:
+    """The search for sizes and parameters of the machine at which facts hold and arrays of offsets can be filled."""
+    least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **scope.module.signatures[algorithm].at_least}
+    rules = [(rule.low.names | rule.high.names, rule) for rule in offsets_rules(scope)]
+    return SizeSearch(names, tuple(facts), least, tests=rules)
 
-    Each is chosen after those that bound it.
+
+def _usual(search: SizeSearch) -> Iterator[Mapping[str, int]]:
+    """Sizes near the usual ones, then small ones; around each choice one of the sizes is larger, also by 1.
+
+    Where facts ask for one that is large, all are at last.
     """
-    parts = [each for fact in facts for each in conjuncts(fact)]
-    bounds = {name: {each: bound for each in parts if (bound := _lower_bound(each, name))} for name in names}
-    tests = {name: [_not_false(each) for each in parts if name in s.names(each)] for name in names}
-    order: list[str] = []
-    while left := [name for name in sorted(names, key=lambda name: (name != "L", name == "Z")) if name not in order]:
-        free = (name for name in left if s.names(tuple(bounds[name].values())).isdisjoint(left))
-        order.append(next(free, left[0]))
 
-    def solution(usual: Mapping[str, int]) -> dict[str, int] | None:
-        point: dict[str, int] = {}
-        for name in order:
-            start, period = least[name], 1
-            for fact, bound in bounds[name].items():
-                with suppress(EvaluationError):
-                    start = max(start, value := ceil(evaluate_static(bound, point)))
-                    period = lcm(period, max(1, value)) if isinstance(fact, s.Divides) else period
-            firsts = [-(-first // period) * period for first in (max(start, usual[name]), start)]
-            tried = [first + period * step for first in firsts for step in range(WIDTH_OF_ONE)]
-            tried += [max(1, firsts[1]) << level for level in range(WIDTH_OF_ONE)]
-            value = next((each for each in tried if all(test({**point, name: each}) for test in tests[name])), -1)
-            if value < 0:
-                return None
-            point[name] = value
-        return point
+    def draw(
+        usual: Mapping[str, int], changed: Mapping[str, tuple[int, int]], name: str, low: int | None, _: object
+    ) -> int:
+        factor, more = changed.get(name, (1, 0))
+        return max(usual[name], low or 0) * factor + more
 
-    for line, size, words in USUAL:
-        usual = {name: {"L": line, "Z": words, "P": 1, "K": 1}.get(name, size) for name in names}
-        larger = ({**usual, name: usual[name] * factor} for factor in (4, 64) for name in names)
-        yield from filter(None, map(solution, (usual, *larger)))
-
-
-def _lower_bound(fact: s.Fact, name: str) -> s.Expr | None:
-    """What a fact says that a size is at least, or more than, or divided by."""
-    match fact:
-        case s.Binary(op=">=" | ">" | "==", left=s.Name(id=one), right=bound) if one == name:
-            return bound
-        case (
-            s.Binary(op="<=" | "<" | "==", left=bound, right=s.Name(id=one))
-            | s.Divides(divisor=bound, value=s.Name(id=one))
-        ) if one == name:
-            return bound
-        case _:
-            return None
+    least = search.nearest(dict.fromkeys(search.names, 1)) or {}
+    largest = max((value for name, value in least.items() if name not in MACHINE_SYMBOLS), default=0)
+    for line, size, words in (*USUAL, *([(8, largest, 2**15)] if largest > USUAL[1][1] else [])):
+        usual = {**dict.fromkeys(search.names, size), "L": line, "Z": words, "P": 1, "K": 1}
+        for changed in ({}, *({name: change} for change in ((4, 0), (64, 0), (1, 1)) for name in search.names)):
+            if (point := search.solve(partial(draw, usual, changed))) is not None:
+                yield point
 
 
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
@@ -152,20 +126,6 @@ def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
             case _:
                 pass
     return found
-
-
-def _not_false(fact: s.Fact) -> Callable[[Mapping[str, int]], bool]:
-    """Whether a point does not contradict a fact, which is asked once for all points with the same sizes in it."""
-    names = sorted(s.names(fact))
-
-    @cache
-    def allowed(*values: int | None) -> bool:
-        return (
-            holds(fact, {name: value for name, value in zip(names, values, strict=True) if value is not None})
-            is not False
-        )
-
-    return lambda point: allowed(*map(point.get, names))
 
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:
@@ -241,23 +201,6 @@ class OffsetsRule:
             return evaluate(self.low, point) <= evaluate(self.high, point)
         except EvaluationError:
             return True
-
-
-@record(eq=False)
-class Allowed:
-    """Whether there may be runs at sizes, as far as these are given: no fact is false, and offsets can be filled."""
-
-    facts: Sequence[Callable[[Mapping[str, int]], bool]]
-    rules: Sequence[OffsetsRule]
-
-    @classmethod
-    def of(cls, scope: Scope, facts: Iterable[s.Fact]) -> Allowed:
-        """What facts allow an algorithm with the scope of its header."""
-        return cls(tuple(map(_not_false, facts)), offsets_rules(scope))
-
-    def __call__(self, point: Mapping[str, int]) -> bool:
-        """Whether nothing refutes a point."""
-        return all(each(point) for each in self.facts) and all(rule(point) for rule in self.rules)
 
 
 def offsets_rules(scope: Scope) -> list[OffsetsRule]:

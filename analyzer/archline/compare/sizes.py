@@ -12,7 +12,7 @@ from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, Costs, whole_ends_at
-from archline.analysis.sampling import Allowed, points
+from archline.analysis.sampling import points, search_of
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
@@ -106,9 +106,9 @@ class Sizes:
         return LazyList(chain(filter(self.allowed, self.interest), drawn))
 
     @cached_property
-    def allowed(self) -> Allowed:
+    def allowed(self) -> Callable[[Point], bool]:
         """Whether the facts allow a point."""
-        return Allowed.of(self.scope, self.facts)
+        return search_of(self.algorithm, self.scope, self.names, self.facts).allows
 
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import extents as extents_of
 from archline.analysis.cost import Cost, whole_ends_at
-from archline.analysis.sampling import Allowed
+from archline.analysis.sampling import search_of
 from archline.execution import run_rules as rules
 from archline.execution.run import tried
 from archline.expr.intervals import EvaluationError
@@ -288,7 +288,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     chosen = [name for name in names if name in of_axes]
     # Every run divides so; runs that other assumptions exclude are to be seen refused.
     certain = (*algorithm.where, *divisions_of_runs(algorithm))
-    allowed = Allowed.of(declared_scope(module, algorithm), certain)
+    allowed = search_of(algorithm, declared_scope(module, algorithm), names, certain).allows
     facts = (*certain, *assumed_facts(module, algorithm))
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
@@ -305,7 +305,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
 
 
 def _sizes(
-    module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], shape: Point, allowed: Allowed
+    module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], shape: Point, allowed: Callable[[Point], bool]
 ) -> Iterator[Point]:
     """Small values of the other sizes, that the facts allow."""
     signature = module.signatures[algorithm]

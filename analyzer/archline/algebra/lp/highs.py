@@ -30,8 +30,11 @@ from archline.records import record
 Places = npt.NDArray[np.int32]
 MAX_ITERATIONS = 20_000
 """More are a sign of numbers too far apart, with which the solver does not end."""
-NOTHING_FOUND = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kIterationLimit", "kUnknown")
-"""How the solver ends where it works and has no best point; `kUnknown`: numbers too far apart to decide."""
+NOTHING_FOUND = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kIterationLimit", "kUnknown", "kModelEmpty")
+"""How the solver ends where it works and has no best point.
+
+`kUnknown`: numbers are too far apart to decide; `kModelEmpty`: the program was refused, as numbers are too large.
+"""
 Ends = tuple[float, float]
 FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 

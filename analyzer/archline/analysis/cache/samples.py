@@ -15,7 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import is_known
-from archline.analysis.sampling import Allowed, assumed
+from archline.analysis.sampling import assumed, search_of
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
 from archline.ir.declarations import index_declaration
@@ -59,7 +59,7 @@ def _draw_sizes(
     names = (*signature.size_names, *signature.indices)
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
-    allowed = Allowed.of(scope, facts)
+    allowed = search_of(algorithm, scope, names, facts).allows
 
     def near(scales: Mapping[str, int]) -> Iterator[dict[str, int]]:
         tried = (dict(zip(names, sizes, strict=True)) for sizes in _nearby_sizes([scales[name] for name in names]))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from archline.analysis.sampling import Allowed
+from archline.analysis.sampling import search_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_static
@@ -34,7 +34,7 @@ def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tupl
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
     at_least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    known = Allowed.of(declared_scope(module, algorithm), algorithm.where)
+    known = search_of(algorithm, declared_scope(module, algorithm), names, algorithm.where).allows
 
     def allowed(values: tuple[int, ...]) -> bool:
         point = dict(zip(names, values, strict=True))

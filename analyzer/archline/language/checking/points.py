@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 from archline.expr.intervals import EvaluationError
+from archline.expr.solutions import conjuncts
 from archline.expr.values import evaluate_static, holds
 from archline.language import syntax as s
 from archline.records import record
@@ -191,12 +191,3 @@ def _hints(path: Path) -> dict[str, list[s.Fact]]:
                     case _:
                         pass
     return hints
-
-
-def conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
-    """The facts that a fact joins by `and`."""
-    if isinstance(fact, s.Binary) and fact.op == "and":
-        yield from conjuncts(fact.left)
-        yield from conjuncts(fact.right)
-    else:
-        yield fact

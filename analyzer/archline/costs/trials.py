@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.checks.sizes import extents as extents_of
+from archline.analysis.checks.sizes import grid_facts
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import search_of
 from archline.execution import run_rules as rules
 from archline.execution.run import tried
 from archline.expr.intervals import EvaluationError
+from archline.expr.solutions import SizeSearch
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.expr.values import evaluate_static
@@ -89,8 +89,8 @@ MAX_REPEATED_GRID, SEVERAL = 3, 2
 """On up to so many processors so many runs are made, on more of them one."""
 WORK, MESSAGE_WORK = 1_000_000, 30
 """The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
-MAX_TRIALS, MAX_POINTS, MAX_VISITS = 64, 200, 2_000
-"""So many runs are tried on a grid, of so many sizes, for which so many values are looked at."""
+MAX_TRIALS, MAX_ASKED = 64, 400
+"""So many runs are tried on a grid, of the sizes nearest to so many."""
 Point = Mapping[str, int]
 
 
@@ -283,79 +283,35 @@ def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
 def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[Point]]:
     """Small sizes for grids of 1, 2, ... processors: of each number the most square grid, of few the longest."""
     signature = module.signatures[algorithm]
-    names = (*signature.size_names, *signature.indices)
-    of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
-    chosen = [name for name in names if name in of_axes]
+    names = ("P", *signature.size_names, *signature.indices)
     # Every run divides so; runs that other assumptions exclude are to be seen refused.
-    certain = (*algorithm.where, *divisions_of_runs(algorithm))
-    allowed = search_of(algorithm, declared_scope(module, algorithm), names, certain).allows
-    facts = (*certain, *assumed_facts(module, algorithm))
+    facts = (*grid_facts(algorithm), *algorithm.where, *divisions_of_runs(algorithm))
+    search = search_of(algorithm, declared_scope(module, algorithm), names, facts)
+    likely = search_of(algorithm, declared_scope(module, algorithm), names, (*facts, *assumed_facts(module, algorithm)))
+    of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
+    chosen = [name for name in names[1:] if name in of_axes]
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
         divisors = [each for each in range(1, processors + 1) if processors % each == 0]
         for values in product(divisors, repeat=len(chosen)):
             point = {"P": processors, **dict(zip(chosen, values, strict=True))}
-            extents = extents_of(algorithm, point)
-            if math.prod(extents) == processors and allowed(point):
+            if search.allows(point):
+                extents = tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda each: (sum(each), each))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= MAX_LONG_GRID else ()))):
-            points = list(islice(_sizes(module, algorithm, facts, shapes[shape], allowed), MAX_POINTS))
-            yield sorted(points, key=lambda each: (sum(map(abs, each.values())), *each.values()))
+            points = {tuple(each[name] for name in names): each for each in _sizes(search, likely, shapes[shape])}
+            yield [points[values] for values in sorted(points, key=lambda values: (sum(map(abs, values)), values))]
 
 
-def _sizes(
-    module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], shape: Point, allowed: Callable[[Point], bool]
-) -> Iterator[Point]:
-    """Small values of the other sizes, that the facts allow."""
-    signature = module.signatures[algorithm]
-    visits = 0
-
-    def search(point: Point, left: Sequence[str]) -> Iterator[Point]:
-        nonlocal visits
-        if not left:
-            yield point
-            return
-        name, *rest = left
-        for value in _candidates(facts, name, signature.at_least.get(name), point):
-            visits += 1
-            extended = {**point, name: value}
-            if visits < MAX_VISITS and allowed(extended):
-                yield from search(extended, rest)
-
-    left = [name for name in (*signature.size_names, *signature.indices) if name not in shape]
-    ordered: list[str] = []
-    while left:
-        # A size that a fact gives by others comes after them.
-        free = (each for each in left if all(set(left) & s.names(by) <= {each} for by in _given(facts, each)))
-        ordered.append(next(free, left[0]))
-        left.remove(ordered[-1])
-    return search(shape, ordered)
-
-
-def _given(facts: tuple[s.Fact, ...], name: str) -> Iterator[s.Expr]:
-    """What the size equals, or is a multiple of."""
-    for fact in facts:
-        match fact:
-            case s.Divides(divisor=given, value=s.Name(id=found)) if found == name:
-                yield given
-            case s.Binary(op="==" | ">=", left=s.Name(id=found), right=given) if found == name:
-                yield given
-            case _:
-                # Other facts are tried, not solved.
-                continue
-
-
-def _candidates(facts: tuple[s.Fact, ...], name: str, least: int | None, point: Point) -> list[int]:
-    """Values to try: small ones, multiples of P, and of what facts name; for an index the first and last processor."""
-    processors = point["P"]
-    if least is None:
-        return sorted({0, 1, processors - 1}) if name in s.names(facts) else [0]
-    found = {least, least + 1, 2, 3, processors, processors + 1, 2 * processors, processors**2}
-    for given in _given(facts, name):
-        try:
-            value = evaluate_static(given, point)
-        except EvaluationError:
-            continue
-        found |= {value, 2 * value, 3 * value, value + 1}
-    return sorted(each for each in found if each >= least)
+def _sizes(search: SizeSearch, likely: SizeSearch, shape: Point) -> Iterator[Point]:
+    """Small values of the other sizes: by all facts that runs assume, and by those that exclude a run."""
+    processors, left = shape["P"], [name for name in search.names if name not in shape]
+    small = dict.fromkeys((processors, 2 * processors, processors**2, 1, 2, 3, processors + 1))
+    width = max(2, int(MAX_ASKED ** (1 / max(1, len(left)))))
+    values = [
+        [*small][:width] if name in search.least else (0, 1, processors - 1) if name in s.names(likely.facts) else (0,)
+        for name in left
+    ]
+    for each in (likely, search):
+        yield from each.points(({**shape, **dict(zip(left, asked, strict=True))} for asked in product(*values)), shape)

@@ -125,20 +125,20 @@ class SizeSearch:
         """Whether the facts hold at a point, as far as its sizes are given there."""
         return all(test(point) for _, test in self._tests)
 
-    def nearest(self, asked: Point) -> dict[str, int] | None:
+    def nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """The solution that is nearest to a point, which is that itself where the facts allow it."""
-        return self.solve(lambda name, low, high: asked[name])
+        return self.solve(lambda name, low, high: asked[name], start)
 
-    def points(self, asked: Iterable[Point]) -> Iterator[dict[str, int]]:
+    def points(self, asked: Iterable[Point], start: Point = MappingProxyType({})) -> Iterator[dict[str, int]]:
         """The solutions nearest to points, each once; none once many in a row have had none."""
         known: set[tuple[int, ...]] = set()
         misses = 0
         for each in asked:
-            point = self.nearest(each)
+            point = self.nearest(each, start)
             misses = misses + 1 if point is None else -MAX_MISSES
             if point is not None and (key := tuple(point[name] for name in self.names)) not in known:
                 known.add(key)
-                yield point
+                yield {name: point[name] for name in self.names}
             if misses > MAX_MISSES:
                 return
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from math import prod
 
 from archline.analysis.sampling import search_of
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
-from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
-from archline.language.checking.points import Free, Path, Requirement, Sampler
 from archline.language.model import Module
 from archline.records import record, replace
 
@@ -29,42 +25,31 @@ Sizes = Mapping[str, int]
 def points(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Sizes, ...]:
     """Sizes that the `where` allows, the smallest first; equal ones come before those that differ.
 
-    With `indices` they have values of `index` parameters too; on a grid P and the extents of the axes fit.
+    With `indices` they have values of `index` parameters too; on a grid P is the product of the extents.
     """
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
-    at_least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    known = search_of(algorithm, declared_scope(module, algorithm), names, algorithm.where).allows
-
-    def allowed(values: tuple[int, ...]) -> bool:
-        point = dict(zip(names, values, strict=True))
-        return (
-            all(point[name] >= least for name, least in at_least.items())
-            and known(point)
-            and (not algorithm.grid or prod(extents(algorithm, point)) == point["P"])
-        )
-
-    frames: Path = [Free(name, at_least.get(name)) for name in names]
-    frames += [Requirement(fact) for fact in algorithm.where]
-    drawn = (tuple(point[name] for name in names) for point in Sampler().points(frames))
+    search = search_of(algorithm, declared_scope(module, algorithm), names, (*algorithm.where, *grid_facts(algorithm)))
     few = product((1, 2, 3), repeat=len(names)) if len(names) <= MAX_FREE else ()
-    candidates = dict.fromkeys((*_ladder(len(names)), *few, *drawn))
-    chosen = sorted(filter(allowed, candidates), key=lambda each: (len(set(each)), max(each, default=0), sum(each)))
-    return tuple(dict(zip(names, values, strict=True)) for values in chosen)
+    asked = (dict(zip(names, values, strict=True)) for values in (*_ladder(len(names)), *few))
+
+    def rank(point: Sizes) -> tuple[int, int, int]:
+        return len(set(point.values())), max(point.values(), default=0), sum(point.values())
+
+    return tuple(sorted(search.points(asked), key=rank))
+
+
+def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+    """That the extents of the axes of a grid are integers and their product is P; none of other algorithms."""
+    extents = [axis.extent for axis in algorithm.grid]
+    whole = (s.Divides(b.number(1), extent, span=extent.span) for extent in extents)
+    return (b.binary("==", b.name("P"), b.product(extents)), *whole) if extents else ()
 
 
 def small(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Sizes, ...]:
     """Sizes of short runs."""
     every = points(module, algorithm, indices)
     return tuple(each for each in every if max(each.values(), default=0) <= SMALL)[:MAX_SMALL] or every[:1]
-
-
-def extents(algorithm: s.Algorithm, point: Sizes) -> tuple[int, ...]:
-    """Those of the axes of a grid; that of an axis which has none at these sizes is 0."""
-    try:
-        return tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
-    except EvaluationError:
-        return (0,)
 
 
 def _ladder(count: int) -> Iterator[tuple[int, ...]]:

@@ -77,13 +77,14 @@ def _bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
 class SizeSearch:
     """Values of names at which facts hold; names that have no `least` value are of any sign.
 
-    `tests` are further conditions on some of the names.
+    `on_path`: the names are chosen as they are ordered, and facts on other names do not hold. `tests` are further
+    conditions on some of the names.
     """
 
     names: Sequence[str]
     facts: Sequence[s.Fact]
     least: Mapping[str, int]
-    decided: bool = False
+    on_path: bool = False
     tests: Sequence[tuple[frozenset[str], Test]] = ()
 
     @cached_property
@@ -93,7 +94,7 @@ class SizeSearch:
     @cached_property
     def _tests(self) -> list[tuple[frozenset[str], Test]]:
         return [
-            *((s.names(part), _test(part, self.decided or s.names(part) <= set(self.names))) for part in self._parts),
+            *((s.names(part), _test(part, self.on_path or s.names(part) <= set(self.names))) for part in self._parts),
             *self.tests,
         ]
 
@@ -104,7 +105,8 @@ class SizeSearch:
         for part in self._parts:
             for name, bound in _bounds(part):
                 bounds.get(name, []).append(bound)
-        left = [name for name in sorted(self.names, key=lambda name: (name != "L", name == "Z")) if name not in known]
+        names = self.names if self.on_path else sorted(self.names, key=lambda name: (name != "L", name == "Z"))
+        left = [name for name in names if name not in known]
         order = []
         while left:
 
@@ -113,7 +115,7 @@ class SizeSearch:
                 return all(s.names(each.value).isdisjoint(left) for each in bounds[name] if each.relation in relations)
 
             equal = (each for each in left if any(b.relation == "==" for b in bounds[each]) and given(each, "=="))
-            others = [each for each in left if given(each, ">=|^==")]
+            others = [each for each in left if given(each, ">=|^==")] if not self.on_path else []
             bounded = (each for each in others if any(s.names(b.value).isdisjoint(left) for b in bounds[each]))
             name = next(chain(equal, bounded, others, left))
             own = [each for each in bounds[name] if s.names((each.value, each.rest)).isdisjoint(left)]
@@ -127,7 +129,8 @@ class SizeSearch:
 
     def nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """The solution that is nearest to a point, which is that itself where the facts allow it."""
-        return self.solve(lambda name, low, high: asked[name], start)
+        plain = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.allows(asked)
+        return dict(asked) if plain else self.solve(lambda name, low, high: asked[name], start)
 
     def points(self, asked: Iterable[Point], start: Point = MappingProxyType({})) -> Iterator[dict[str, int]]:
         """The solutions nearest to points, each once; none once many in a row have had none."""

@@ -36,7 +36,7 @@ def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *machine_symbols(signature))
     asked = [
-        {**sizes, "L": line, "Z": LINES_OF_CACHE * line, "P": 1, "K": 1}
+        {"L": line, "Z": LINES_OF_CACHE * line, "P": 1, "K": 1, **sizes}
         for sizes in _scaled_sizes(algorithm, scope)
         for line in LINES
     ]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
-from archline.expr.intervals import EvaluationError
-from archline.expr.solutions import conjuncts
-from archline.expr.values import evaluate_static, holds
+from archline.expr import build as b
+from archline.expr.solutions import SizeSearch
 from archline.language import syntax as s
 from archline.records import record
 
-_TRIES = 300
-_MAX_POINTS = 5
+_NEW: Sequence[dict[str, int]] = 5 * ({},)
+"""Where so many points begin."""
 _LARGEST, _SMALL = 24, (2, 3, 4, 6)
-# Frames visited for one file: a second or two of work.
-_EFFORT = 200_000
+# Frames of the points of one file: a second or two of work. Those that a miss counts as; how many misses there may be.
+_EFFORT, _MISS, _MISSES = 200_000, 500, 3
 
 
 @record
@@ -61,133 +61,81 @@ Frame = Free | BoundedVariable | LetDefinition | Requirement | Opaque
 Path = list[Frame]
 
 
+def search_on(path: Path) -> SizeSearch | None:
+    """The search for points on a path; None where it has something that samples cannot follow.
+
+    What has bounds that are data is left without a value, and conditions on it have no points.
+    """
+    names: list[str] = []
+    facts: list[s.Fact] = []
+    least: dict[str, int] = {}
+    for frame in path:
+        match frame:
+            case Opaque():
+                return None
+            case Free(name=name):
+                names.append(name)
+                if frame.least is not None:
+                    least[name] = frame.least
+            case BoundedVariable(name=name, lo=lo, hi=hi, step=step, down=down) if s.names((lo, hi, step)) <= set(
+                names
+            ):
+                names.append(name)
+                value, (first, last) = b.name(name), (hi, lo) if down else (lo, hi)
+                facts += [b.binary(">=", value, first), b.binary("<=" if down else "<", value, last)]
+                if step is not None:
+                    facts += [
+                        b.binary(">=", step, b.number(1)),
+                        s.Divides(step, b.binary("-", value, lo), span=lo.span),
+                    ]
+            case LetDefinition(name=name, value=value):
+                names.append(name)
+                facts.append(b.binary("==", b.name(name), value))
+            case Requirement(fact=fact, truth=truth):
+                facts.append(fact if truth else s.Unary("not", fact, span=fact.span))  # type: ignore[arg-type]
+            case BoundedVariable():
+                pass
+    return SizeSearch(names, facts, least, on_path=True)
+
+
 class Sampler:
     """Finds points on paths, with a bounded effort for a whole file: after that there are none."""
 
     def __init__(self) -> None:
         self._effort = _EFFORT
-        self._largest = _LARGEST
         self._path: Path = []
-        self._points: list[dict[str, int]] = []
+        self._points: Sequence[dict[str, int]] = _NEW
 
     def points(self, path: Path) -> list[dict[str, int]]:
         """Up to a few points on a path; none where it has no points or they are not found."""
-        if any(isinstance(frame, Opaque) for frame in path):
-            return []
         known = len(self._path)
-        if path[:known] == self._path:
-            # Most often the path has grown by a few frames since the last question.
-            extended = [self._walk(path[known:], dict(point), {}, random.Random(known)) for point in self._points]
-            points = [point for point in extended if point is not None]
-        else:
-            points = []
-        if not points:
-            points = self._search(path)
+        # Most often the path has grown by a few frames since the last question.
+        points = self._found(path, self._points, known) if path[:known] == self._path else []
+        points = points or self._found(path, _NEW, 0)
         self._path, self._points = list(path), points
         return points
 
     def small(self, path: Path) -> list[dict[str, int]]:
         """More points on a path, of small sizes."""
-        found = []
-        for self._largest in _SMALL:
-            found += self._search(path, 4 * _MAX_POINTS)
-        self._largest = _LARGEST
-        return found
+        return [point for most in _SMALL for point in self._found(path, 4 * [*_NEW], 0, most)]
 
-    def _search(self, path: Path, most: int = _MAX_POINTS) -> list[dict[str, int]]:
-        hints = _hints(path)
-        generator = random.Random(len(path))
-        points: list[dict[str, int]] = []
-        for _ in range(_TRIES):
-            point = self._walk(path, {}, hints, generator)
-            if point is not None:
-                points.append(point)
-            if len(points) == most or self._effort <= 0:
+    def _found(self, path: Path, starts: Sequence[dict[str, int]], seed: int, most: int = 0) -> list[dict[str, int]]:
+        search, generator = search_on(path), random.Random(seed)
+        found: list[dict[str, int]] = []
+
+        def draw(name: str, low: int | None, high: int | None) -> int:
+            if low is not None and high is not None:
+                # A range as long as a size may be has no len().
+                return low + generator.randrange(max(1, min(high - low + 1, most or 1 << 30)))
+            value = 1 << generator.randrange(5) if generator.random() < 0.3 else generator.randrange(1, _LARGEST)
+            value = 1 + value % most if most else value
+            return -value if low is None and generator.random() < 0.3 else value
+
+        for tried, start in enumerate(starts):
+            if search is None or self._effort <= 0 or tried - len(found) > _MISSES:
                 break
-        return points
-
-    def _walk(
-        self, path: Path, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random
-    ) -> dict[str, int] | None:
-        for frame in path:
-            self._effort -= 1
-            if self._effort <= 0 or not _step(frame, point, hints, generator, self._largest):
-                return None
-        return point
-
-
-def _step(
-    frame: Frame, point: dict[str, int], hints: dict[str, list[s.Fact]], generator: random.Random, largest: int
-) -> bool:
-    """Extend a point by a frame; whether it fits."""
-    match frame:
-        case Free(name=name, least=least):
-            drawn = _draw(name, hints.get(name, []), point, generator, largest)
-            if least is not None and drawn < least:
-                drawn = least
-            point[name] = -drawn if least is None and generator.random() < 0.3 else drawn
-        case BoundedVariable():
-            return _enter(frame, point, generator)
-        case LetDefinition(name=name, value=value):
-            try:
-                point[name] = evaluate_static(value, point)
-            except EvaluationError:
-                return False
-        case Requirement(fact=fact, truth=truth):
-            return holds(fact, point) is truth
-        case Opaque():
-            pass
-    return True
-
-
-def _enter(frame: BoundedVariable, point: dict[str, int], generator: random.Random) -> bool:
-    try:
-        lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
-        step = 1 if frame.step is None else evaluate_static(frame.step, point)
-    except EvaluationError:
-        # The bounds are data: the variable stays without a value, and what mentions it is not decided.
-        return True
-    values = range(lo, hi - 1, -step) if frame.down else range(lo, hi, step) if step > 0 else range(0)
-    if step < 1 or not values:
-        return False
-    # A range as long as a size may be has no len().
-    length = (values[-1] - values[0]) // values.step + 1
-    point[frame.name] = values[generator.randrange(min(length, 1 << 30))]
-    return True
-
-
-def _draw(name: str, hints: list[s.Fact], point: dict[str, int], generator: random.Random, largest: int) -> int:
-    """A value for a size, of the form that a fact about it asks for where one does."""
-    for hint in hints:
-        try:
-            match hint:
-                case s.IsPower(base=base):
-                    return int(evaluate_static(base, point) ** generator.randrange(4))
-                case s.Divides(divisor=divisor, value=s.Name(id=value)) if value == name:
-                    return evaluate_static(divisor, point) * generator.randrange(1, 5)
-                case s.IsSquare():
-                    return int(generator.randrange(1, 6) ** 2)
-                case s.Binary(right=right):
-                    return evaluate_static(right, point)
-                case _:
-                    pass
-        except EvaluationError:
-            continue
-    if largest == _LARGEST and generator.random() < 0.3:
-        return 1 << generator.randrange(5)
-    return generator.randrange(1, largest + (largest < _LARGEST))
-
-
-def _hints(path: Path) -> dict[str, list[s.Fact]]:
-    hints: dict[str, list[s.Fact]] = {}
-    for frame in path:
-        if isinstance(frame, Requirement) and frame.truth:
-            for fact in conjuncts(frame.fact):
-                match fact:
-                    case s.IsPower(value=s.Name(id=name)) | s.IsSquare(value=s.Name(id=name)):
-                        hints.setdefault(name, []).append(fact)
-                    case s.Divides(value=s.Name(id=name)) | s.Binary(op="==", left=s.Name(id=name)):
-                        hints.setdefault(name, []).append(fact)
-                    case _:
-                        pass
-    return hints
+            point = search.solve(draw, start)
+            self._effort -= len(path) if point is not None else _MISS
+            if point is not None:
+                found.append(point)
+        return found

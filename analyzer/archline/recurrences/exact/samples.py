@@ -14,7 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.solutions import SizeSearch
 from archline.recurrences.evaluate import FunctionCases, Point
 from archline.recurrences.model import Equation, SizeFunction
 
@@ -84,24 +84,24 @@ def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Ap
 
 @_cached_by_shape
 def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
-    cases = _cases(_Shape(function))
+    cases, search = _cases(_Shape(function)), _search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
-    tried: set[tuple[int, ...]] = set()
-    for arguments in _arguments(function, seed):
-        if arguments in tried:
-            continue
-        tried.add(arguments)
+    for sizes in search.points(_asked(function, seed)):
         try:
-            equation, point = cases.at(arguments)
+            equation, point = cases.at(tuple(sizes.values()))
         except EvaluationError:
             continue
         place = places[equation]
-        if found[place] < each and _allowed(function, arguments):
+        if found[place] < each:
             found[place] += 1
             yield place, point
         if all(count >= each for count in found):
             return
+
+
+def _search(function: SizeFunction) -> SizeSearch:
+    return SizeSearch(function.parameters, function.where, function.least)
 
 
 @_cached_by_shape
@@ -114,27 +114,21 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     leaf = max((_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases = _cases(_Shape(function))
+    cases, search = _cases(_Shape(function)), _search(function)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
-            arguments = tuple(size if chosen else function.least.get(name, 1) for name, chosen in ends)
-            if any(choice) and _allowed(function, arguments):
+            sizes = {name: size if chosen else function.least.get(name, 1) for name, chosen in ends}
+            if any(choice) and search.allows(sizes):
                 # Some of the cases by themselves have none there.
                 with suppress(EvaluationError):
-                    yield cases.at(arguments)[1]
+                    yield cases.at(tuple(sizes.values()))[1]
 
 
 def _leaf(function: SizeFunction, name: str) -> int:
     """The greatest value of a size in cases without calls, 0 where there is none."""
     known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
     return 0 if None in known else max((each for each in known if each is not None), default=0)
-
-
-def _allowed(function: SizeFunction, arguments: Sequence[int]) -> bool:
-    """Whether the algorithm's facts hold at the sizes."""
-    sizes = dict(zip(function.parameters, arguments, strict=True))
-    return all(holds(fact, sizes) for fact in function.where)
 
 
 @_cached_by_shape
@@ -146,46 +140,39 @@ def points_of_magnitude(
     `others` are exponents of the other sizes, None for the least.
     """
     names = function.parameters
-    powers = {power.name: power.every for power in function.facts.powers}
-    cases = _cases(_Shape(function))
+    cases, search = _cases(_Shape(function)), _search(function)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
-        arguments = tuple(
-            (2 ** (powers[name] * (scale // powers[name])) if name in powers and scale else 2**scale + 3)
-            if scale is not None
-            else function.least.get(name, 1)
+        asked = {
+            name: function.least.get(name, 1) if scale is None else 2**scale + 3
             for name, scale in zip(names, choice, strict=True)
-        )
+        }
+        sizes = search.nearest(asked)
+        alike = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in asked.items())
         try:
-            _, point = cases.at(arguments)
+            yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and alike else None
         except EvaluationError:
             yield None
-            continue
-        yield point if _allowed(function, arguments) else None
 
 
-def _arguments(function: SizeFunction, seed: int) -> Iterator[tuple[int, ...]]:
+def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
     names = function.parameters
-    powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
     scales = SCALES if len(names) == 1 else SCALES[:SCALES_OF_SEVERAL_SIZES]
     if not seed:
-        ends = [_start(function, name, powers.get(name)) for name in names]
+        ends = [_start(function, name) for name in names]
         corners = list(product(*ends))
         random.shuffle(corners)
         # Where all sizes are just above those of leaves, bounds of leaves matter most.
-        yield tuple(each[-1] for each in ends)
-        yield from corners
+        for values in (tuple(each[-1] for each in ends), *corners):
+            yield dict(zip(names, values, strict=True))
     for turn in range(TRIES):
         same = _below(random, 3) == 0
         scale = scales[turn % len(scales)]
         value = 1 + _below(random, scale)
         most = 3, 20, scale
-        yield tuple(
-            _drawn(random, value if same else 1 + _below(random, most[_below(random, 3)]), powers.get(name))
-            for name in names
-        )
+        yield {name: value if same else 1 + _below(random, most[_below(random, 3)]) for name in names}
 
 
 def _below(random: Random, end: int) -> int:
@@ -196,10 +183,8 @@ def _below(random: Random, end: int) -> int:
     return number
 
 
-def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
+def _start(function: SizeFunction, name: str) -> tuple[int, ...]:
     """Small values, and those where a case begins or ends."""
-    if every is not None:
-        return tuple(2 ** (every * k) for k in range(7))
     least = function.least.get(name, -2)
     values = {least + more for more in (0, 1, 2)}
     for equation in function.equations:
@@ -208,13 +193,6 @@ def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, .
             if bound.is_constant and bound.constant_term <= MAX_CORNER:
                 values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
     return tuple(sorted(value for value in values if value >= least))
-
-
-def _drawn(random: Random, value: int, every: int | None) -> int:
-    if every is None:
-        return value
-    exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
-    return 1 << (every * exponent)
 
 
 def with_least_data(names: Sequence[str], facts: Facts, point: Point) -> Point:

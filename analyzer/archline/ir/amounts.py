@@ -9,7 +9,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.records import record
 
-MAX_TERMS = 150
+MAX_ATOMS, MAX_TERMS = 12, 150
 """Bounds with more terms are compared by length, not by proof."""
 
 
@@ -106,13 +106,15 @@ def up_to(amount: Amount) -> Amount:
 
 
 def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """What is known by either of two bounds; from above by `other` alone where the first one is long."""
+    """What is known by either of two bounds; from above by `other` alone where the first one is long and not tighter."""
     if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
         return one
     if isinstance(one, UnknownAmount):
         return other
     short = len(one.upper.terms) <= max(MAX_TERMS, len(other.upper.terms))
-    upper = facts.minimum(other.upper, one.upper) if short else other.upper
+    upper = one.upper if short and facts.nonnegative(other.upper - one.upper) else other.upper
+    if upper is not one.upper and not one.upper.has_more_atoms_than(MAX_ATOMS):
+        upper = facts.minimum(upper, one.upper)
     return KnownAmount(facts.maximum(one.lower, other.lower), upper)
 
 

@@ -376,9 +376,6 @@ def test_sizes_that_no_sparse_matrix_has_are_refused(sizes: dict[str, int], fact
 CERTAIN = {
     "AL302": "algorithm f(x: inout real[n]):\n    if n > 1:\n        f(x[0..n])\n",
     "AL303": "algorithm f(x: inout real[n]):\n    x[n] = 1.0\n",
-    # Other sizes are equal in the branch, so that the checker's samples do not decide.
-    "AL232": "algorithm f(x: inout real[n], y: inout real[m]):\n    if n <= 2*m:\n        g(x, y)\n\n"
-    "algorithm g(v: real[k], w: real[k]):\n    pass\n",
     "AL301": "algorithm f(x: inout real[n]):\n    parallel for i in 0..n:\n        x[0] = 1.0\n",
     "AL304": "algorithm f(x: real[n], r: out real[1]):\n    local b: real[1]\n    spawn g(x, b)\n    g(x, b)\n    sync\n"
     "    r[0] = b[0]\n\nalgorithm g(x: real[n], r: out real[1]):\n    r[0] = x[0]\n",
@@ -394,6 +391,16 @@ def test_runs_refuse_beforehand_what_certainly_fails(code: str) -> None:
         with pytest.raises(al.ArchlineError) as raised:
             each()
         assert raised.value.diagnostics[0].rule.code == code
+
+
+@pytest.mark.parametrize(
+    "guard", ["n <= 2*m", "n <= 2*m - 1000", "n % 97 == 13 and m % 89 == 7", "n > 10^9 and m*m > n^3"]
+)
+def test_a_call_with_other_extents_is_refused_where_its_guard_allows_it(guard: str) -> None:
+    calling = f"algorithm f(x: inout real[n], y: inout real[m]):\n    if {guard}:\n        g(x, y)\n\n"
+    with pytest.raises(al.ArchlineError) as raised:
+        al.loads(f"{calling}algorithm g(v: real[k], w: real[k]):\n    pass\n")
+    assert raised.value.diagnostics[0].rule.code == "AL232"
 
 
 def test_messages_of_bounded_length_are_counted_and_compared() -> None:

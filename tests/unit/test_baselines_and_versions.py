@@ -46,12 +46,9 @@ def by_columns(text: str, array: str) -> str:
 
 CHANGES = [
     (SOLVE, by_columns(SOLVE, "T")),
-    (STENCIL, swapped(STENCIL)),
-    (STENCIL, by_columns(STENCIL, "u")),
-    (TRANSPOSE, swapped(TRANSPOSE)),
+    (swapped(STENCIL), STENCIL),
     (TRANSPOSE, TRANSPOSE.replace("n, m]", "n, k]").replace("m, n]", "k, n]").replace("0..m", "0..k")),
 ]
-BOTH_WAYS = [pair for old, new in CHANGES for pair in ((old, new), (new, old))]
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -77,7 +74,7 @@ def rows(document: dict[str, Any]) -> Any:
     return document["summary"], [{**row, "algorithm": "f", "file": None} for row in document["changes"]]
 
 
-@pytest.mark.parametrize(("old", "new"), BOTH_WAYS)
+@pytest.mark.parametrize(("old", "new"), CHANGES)
 def test_a_change_has_one_answer(tmp_path: Path, old: str, new: str) -> None:
     with contextlib.chdir(tmp_path):
         versions(tmp_path, old, new)

@@ -136,3 +136,20 @@ def test_other_units_are_in_powers_of_ten() -> None:
     assert parameter("bandwidth", "1 GB/s").value == 10**9
     with pytest.raises(ArchlineError):
         parameter("bandwidth", "1 KB/s")
+
+
+@pytest.mark.parametrize("where", ["n >= 2, n <= 9", "n >= 2 and n <= 9", "(n >= 2 and n <= 9)"])
+def test_facts_of_a_project_stand_beside_each_other_with_a_comma_or_and(project: Path, where: str) -> None:
+    (project / "f.algo").write_text(LOOP.replace("flops == n", "flops <= 9"), encoding="utf-8")
+    assert checked(project, f'where = "{where}"')[0] == 0
+    assert checked(project, 'where = "n >= 2"')[0] == 1
+
+
+def test_the_cache_of_a_named_machine_is_not_that_of_the_project(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.archline]\ncache = "Z=64, L=8"\n', encoding="utf-8")
+    asked = ("energy", "f.algo", "--at", "n=1000", "--machine", "epyc-7763")
+    with contextlib.chdir(project):
+        inside = cli(*asked)
+    (project / "pyproject.toml").unlink()
+    with contextlib.chdir(project):
+        assert cli(*asked).out == inside.out

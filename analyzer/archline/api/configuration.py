@@ -12,6 +12,7 @@ from typing import Any
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.parser import parse_facts
 from archline.language.source import read_source
 from archline.records import record, replace
 from archline.report.view import relative
@@ -199,9 +200,14 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
             problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
+    found = Configuration(_repository(file.parent) or file.parent, source, **values)
+    try:
+        parse_facts(found.facts or "0 <= 0", "where")
+    except ArchlineError as problem:
+        problems += map(found.placed, problem.diagnostics)
     if problems:
         raise ArchlineError(problems)
-    return Configuration(_repository(file.parent) or file.parent, source, **values)
+    return found
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -207,11 +208,19 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
         return
     for key, option in filled.items():
         value = getattr(options.configuration, key)
-        if value and not getattr(options, option):
+        if value and not getattr(options, option) and not (option == "cache" and _has_cache(options)):
             setattr(options, option, list(value) if isinstance(value, tuple) else value)
     for option, shown in (("machines", "--machine"), ("targets", "TARGET")):
         if option in filled.values() and parser.get_default("required") == option and not getattr(options, option):
             parser.error(f"the following arguments are required: {shown}")
+
+
+def _has_cache(options: argparse.Namespace) -> bool:
+    """Whether the sizes, or one of the machines, say which cache there is."""
+    from archline.energy.caches import cache_of
+
+    machines = read_machines(options) if getattr(options, "machines", None) else []
+    return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(map(cache_of, machines))
 
 
 def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:

@@ -106,7 +106,7 @@ def up_to(amount: Amount) -> Amount:
 
 
 def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """What is known by either of two bounds; from above by `other` alone where the first one is long and not tighter."""
+    """Intersect two bounds of a count; a long upper bound of the first is dropped where no proof says it is tighter."""
     if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
         return one
     if isinstance(one, UnknownAmount):

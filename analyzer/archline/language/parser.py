@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +205,15 @@ def parse_expression(text: str, name: str = "<expression>") -> s.Expr:
 
 
 def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
-    """Parse comma-separated facts, as `--where` takes them; raises ArchlineError."""
-    return _parse_fragment(text, name, "fact_list")  # type: ignore[no-any-return]
+    """Parse facts with commas or `and` between them, as `--where` takes them; raises ArchlineError."""
+    return tuple(chain.from_iterable(map(_conjuncts, _parse_fragment(text, name, "fact_list"))))
+
+
+def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
+    if isinstance(fact, s.Binary) and fact.op == "and":
+        yield from (*_conjuncts(fact.left), *_conjuncts(fact.right))
+    else:
+        yield fact
 
 
 def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:

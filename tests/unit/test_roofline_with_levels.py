@@ -1,5 +1,6 @@
 """The picture of a roofline has, at an algorithm's intensity, the power and the shares that `energy` computes."""
 
+import re
 from typing import Any
 
 import pytest
@@ -90,3 +91,30 @@ def test_power_above_the_thermal_design_power_is_said() -> None:
     between = machine(A100).with_parameters({"power_rated": parameter("power_rated", "600 W")})
     perhaps = al.energy("dense.matmul::matmul_basic", machine=between, at=at)
     assert "the power may be above the thermal design power, 600.0 W" in str(perhaps)
+
+
+@pytest.mark.parametrize("target", KERNELS)
+@pytest.mark.parametrize("bandwidth", [5 * 10**10, 5 * 10**11, 5 * 10**12, 5 * 10**13])
+def test_the_page_names_the_side_that_binds_and_the_next_one(target: str, bandwidth: int) -> None:
+    at = KERNELS[target]
+    rates = {"bandwidth": f"{bandwidth} B/s", "L2_bandwidth": "3000 GB/s"}
+    changed = machine(A100).with_parameters({name: parameter(name, rate) for name, rate in rates.items()})
+    found = al.energy(target, machine=changed, model="roofline+levels", at=at)
+    estimate = found.result.estimate
+    assert estimate is not None
+    named = re.search(r"bound by +(.*?), ([\d.]+)(?: \.\. [\d.]+)? times (.*)", str(found))
+    assert named, str(found)
+    times = sorted(((side.upper, name) for name, side in estimate.sides.items()), reverse=True)
+    assert [named[1], named[3]] == [name for _, name in times[:2]]
+    assert float(named[2]) <= float(times[0][0] / times[1][0]) * 1.01
+
+
+def test_a_page_of_several_rooflines_fits_a_screen() -> None:
+    targets = [*KERNELS][:2]
+    text = str(pictures.roofline(A100, *targets, at={"n": 1024, "m": 1024, "p": 1024}))
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 120
+    (row,) = [line.split() for line in lines if line.split()[1:2] == ["gemv"]]
+    gemv = estimate(targets[1], {"n": 1024, "m": 1024})
+    assert within(float(row[4]), float(gemv.power.lower) * 0.999, float(gemv.power.upper) * 1.001)

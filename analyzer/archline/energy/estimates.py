@@ -309,11 +309,18 @@ class Estimate:
     @property
     def margin(self) -> Interval | None:
         """The largest side over the next one, where one side is the largest."""
-        if self.binds not in self.sides or len(self.sides) < 2:
+        rest = [self.sides[name] for name in self.next_sides]
+        if not rest:
             return None
-        rest = [each for name, each in self.sides.items() if name != self.binds]
-        following = Interval(max(each.lower for each in rest), max(each.upper for each in rest))
+        following = Interval(max(side.lower for side in rest), max(side.upper for side in rest))
         return _divide(self.sides[self.binds], following)
+
+    @property
+    def next_sides(self) -> tuple[str, ...]:
+        """The sides that may be the largest but for the one that binds, where one side binds."""
+        rest = {name: side for name, side in self.sides.items() if name != self.binds}
+        least = max((side.lower for side in rest.values()), default=0)
+        return tuple(name for name, side in rest.items() if side.upper >= least) if self.binds in self.sides else ()
 
 
 def _write_units(names: Sequence[str]) -> str:

@@ -26,6 +26,8 @@ from archline.records import record, replace
 IN_WORDS = "*word/(8*byte_per_word)"
 """`bytes` are of words of 8 B; this factor makes them those of the machine's words."""
 MEMORY = "memory"
+OF_TWO_TERMS = "effective energy balance"
+"""The figure that gives the energy where computation and slow memory alone take some."""
 
 
 def with_levels(model: Model, machine: Machine) -> Model:
@@ -53,6 +55,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
         if model.at_most
         else {"computation": model.energy["computation"], **energy, **model.energy},
         sides=sides,
+        figures={name: figure for name, figure in model.figures.items() if name != OF_TWO_TERMS},
         definitions={**model.definitions, "cache_energy": " + ".join(energy.values())},
         levels=levels,
         completed=None,

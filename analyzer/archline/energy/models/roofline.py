@@ -43,7 +43,7 @@ MODEL = Model(
     sides={"computation": "flops*tau_flop", "memory": "traffic*tau_mem"},
     figures={
         "intensity": Figure(_INTENSITY, "flop/B", "I = W/Q"),
-        "time balance": Figure(_B_TAU, "flop/B", "B_tau, (3): compute-bound above it"),
+        "time balance": Figure(_B_TAU, "flop/B", "B_tau, (3): memory takes longer than computation below it"),
         "energy balance": Figure(_B_EPS, "flop/B", "B_eps, (4)"),
         "effective energy balance": Figure(_B_HAT, "flop/B", "B_hat(I), (6)"),
         "of peak flop/s": Figure("flops*tau_flop/time", "1", "roofline, (3)"),

@@ -108,8 +108,8 @@ def _known(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
     """What binds, what the answer is of, and what follows from it: each with a label."""
     if estimate.binds:
-        others = " and ".join(name for name in estimate.sides if name != estimate.binds)
-        margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {others}"
+        following = " or ".join(estimate.next_sides)
+        margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {following}"
         yield ["bound by", f"{estimate.binds}{margin}"]
     for name, each in result.inputs.items():
         if each.origin != "given" and name not in PER_LEVEL:

@@ -66,7 +66,7 @@ class PictureView:
 
     def text(self, width: int) -> str:
         """The points for people."""
-        rows = [self.columns, *([_short(each) for each in row] for row in self.rows)]
+        rows = [self.columns, *([short_text(each) for each in row] for row in self.rows)]
         points = Columns(rows, range(len(self.columns)))
         return page(width, self.title, [points], *([each] for each in self.more), self.notes)
 
@@ -80,10 +80,11 @@ class PictureView:
         return render(self.document)
 
 
-def _short(cell: Cell) -> str:
+def short_text(cell: Cell, digits: int = 5) -> str:
+    """A cell with so many significant digits."""
     match cell:
         case float():
-            return f"{cell:.5g}"
+            return f"{cell:.{digits}g}"
         case int() | Fraction():
             return readable(cell)
         case _:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import log2
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,8 @@ from archline.expr.arrays import Array, compiled
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
-from archline.report.pictures import Cell, PictureView, last, power_of_two
+from archline.report.layout import Columns, page
+from archline.report.pictures import Cell, PictureView, last, power_of_two, short_text
 from archline.report.pictures.drawing import DARK, LOOKS, LOWER, MARKS, SHADES, STYLES, UPPER, in_unit, legend, panels
 
 if TYPE_CHECKING:
@@ -99,6 +101,24 @@ class Roofline(PictureView):
     """The bandwidths of levels of caches, and of slow memory."""
     horizontals: Mapping[str, float]
     """Other peaks, in flop/s."""
+
+    def text(self, width: int) -> str:
+        """The points that are marked and one in four octaves, those of an algorithm on its own lines, with units."""
+        columns = [name for name in self.columns if "," not in name]
+        parts = {*COLUMNS[3:], CACHES}
+        units = {"at": "", "intensity": "flop/B", "power": "W"} | dict.fromkeys(parts, "W")
+        rows = [columns, [units.get(name, "of peak") for name in columns]]
+        for point in self.points:
+            mark, *ends = str(point["at"]).split(", ")
+            own = {name: point[f"{name}, {mark}"] for name in columns if f"{name}, {mark}" in point}
+            if level := next((name for name in MARKERS if name in ends), None):
+                # Of a level's intensity its own bandwidth alone says something.
+                own = {name: "" for name in columns[2:] if name != level}
+            if mark or log2(float(point["intensity"] or 1)) % 4 == 0:
+                shown = {**point, **(dict.fromkeys(parts, "") if own else {}), **own}
+                rows.append([short_text(shown[name], 4) for name in columns])
+        more = f"{len(self.points)} points with `--format csv`, {len(rows) - 2} here"
+        return page(width, self.title, [Columns(rows, range(len(columns)))], [more, *self.notes])
 
     def draw(self, figure: Figure) -> None:
         """Two panels on one axis of intensity, and between them the intensities of algorithms."""

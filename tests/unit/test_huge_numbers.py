@@ -256,3 +256,27 @@ def test_recurrences_with_shifted_sizes(text: str, growth: str) -> None:
 @pytest.mark.parametrize("text", ["S(n) = S(n/2 + 17) + n, S(34) = 1", "S(n) = S(n/5) + S(7*n/10 + 6) + n, S(1) = 1"])
 def test_shifted_sizes_that_never_reach_the_base(text: str) -> None:
     assert "a larger size" in cli("recurrence", text).out
+
+
+HUGE_PARTS = {
+    "a step that is 0 at one size": "algorithm f(x: inout real[q], k: size):\n    for i in 0..q step log2(k):\n        x[0] += 1.0\n",
+    "a claim on a cost of many digits": "algorithm f(x: inout real[q], n: size, k: size):\n    ensures work <= q\n"
+    "    for i in q..2*k:\n        x[n..2^n*k] = 1.0\n",
+    "a power of many digits": "algorithm f(x: inout real[q], n: size, k: size):\n    for i in n^2^53 + 1..min(k, q):\n"
+    "        x[0] += 1.0\n",
+    "an array of any length": "algorithm f(x: inout real[10^400], k: size):\n    ensures span <= k\n    x[0] = x[k*k]\n",
+    "an extent of any length": "algorithm f(x: inout real[10^400*k], k: size):\n    local v: real[10^400 - 10^400] = 0\n"
+    "    x[0] += v[0]\n",
+    "a real of any length": "algorithm f(x: inout real[q], k: size):\n    where min(k, k^10^400) == 3\n"
+    "    x[0] += real_of(k*10^400)\n",
+}
+
+
+@pytest.mark.parametrize("part", HUGE_PARTS)
+@pytest.mark.parametrize("command", ["cost", "check", "run"])
+def test_programs_with_huge_parts_get_an_answer(tmp_path: Path, part: str, command: str) -> None:
+    file = program(tmp_path, HUGE_PARTS[part])
+    point = [["--at", "q=3,n=2,k=2"], []][command != "run"]
+    result = cli(command, file, *point)
+    assert result.code in (0, 1, 2)
+    assert "AL999" not in result.out + result.err

@@ -51,7 +51,7 @@ from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.substitution import processors_of
-from archline.numbers import digits
+from archline.numbers import digits, readable
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
@@ -349,8 +349,8 @@ class _Comparison:
         counted = claim.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
         if not (too_much or too_little) or not counted:
             return None
-        derived = str(lower) if lower == upper else f"between {lower} and {upper}"
-        return f"derived {derived}, claimed {relation} {least if least == most else digits(least)}"
+        derived = readable(lower) if lower == upper else f"between {readable(lower)} and {readable(upper)}"
+        return f"derived {derived}, claimed {relation} {readable(least) if least == most else digits(least)}"
 
     def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
         """What is claimed at a point, exactly or, as of log2(3), between two numbers."""

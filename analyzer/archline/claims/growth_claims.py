@@ -226,7 +226,7 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
         value, written = {name: Poly.constant(size)}, {name: b.number(size)}
         fact = b.binary("==", b.name(name), b.number(size))
         vanishes = size == 1 or any(part.substitute(value) == ONE for atom in logarithms for part in atom.parts)
-        if not vanishes or domain_of((*asked.facts, fact)) is None:
+        if not vanishes or domain_of((*asked.facts, fact)) is None or _divides_by_zero(cost, value):
             continue
         bound = rewritten(substituted(claim.bound, written), _without_vanishing)
         if bound == b.ZERO:
@@ -239,6 +239,14 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
         if found.outcome == "fails":
             return asked.verdict("fails", f"at {name} = {size}, {found.reason}")
     return None
+
+
+def _divides_by_zero(cost: Cost, values: Mapping[str, Poly]) -> bool:
+    """Whether a quotient in a bound has no value: no run is of such sizes."""
+    floors = (
+        atom for end in (cost.lower, cost.upper) if end for atom in end.atoms_within() if isinstance(atom, a.Floor)
+    )
+    return any(not floor.modulus.substitute(values) for floor in floors)
 
 
 def _without_vanishing(expr: s.Expr) -> s.Expr | None:

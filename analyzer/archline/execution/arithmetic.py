@@ -17,6 +17,14 @@ from archline.execution.slots import INT_LIMIT, NO_INT
 
 
 # Arithmetic on reals
+def nearest_real(value: float) -> float:
+    """The nearest real; of an int that is too large for any, inf with its sign."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _plain_divide(a: float, b: float) -> float:
     try:
         return a / b
@@ -61,6 +69,7 @@ _plain_sqrt = _guarded(math.sqrt, lambda x: math.nan)
 _plain_log2 = _guarded(math.log2, _log_limits)
 
 PLAIN: dict[str, Callable[..., Any]] = {
+    "float": nearest_real,
     "divide": _plain_divide,
     "power": _plain_power,
     "real_sqrt": _plain_sqrt,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
+from archline.execution.arithmetic import nearest_real
 from archline.execution.placement import Placement, place
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
@@ -126,7 +127,7 @@ def _scalar(parameter: s.Parameter, value: Any) -> int | float:
             raise error(rules.BAD_SIZE, message, span=parameter.span)
         raise _wrong_type(parameter, what)
     if real:
-        return _real(value)
+        return nearest_real(value)
     if abs(value) > INT_LIMIT:
         raise error(rules.BAD_SIZE, f"`{parameter.name}` is {value}, beyond 64 bits", span=parameter.span)
     return int(value)
@@ -136,13 +137,6 @@ def _operator(parameter: s.Parameter, value: Any) -> str:
     if value not in ("+", "*", "min", "max"):
         raise _wrong_type(parameter, f"{value!r}; an operator is one of + * min max")
     return str(value)
-
-
-def _real(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def _symbol(name: str, value: Any) -> int | Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import SET_APART
+from archline.numbers import short
 from archline.records import record
 
 
@@ -28,12 +30,12 @@ def available_bytes() -> int:
 
 def shown_bytes(count: int) -> str:
     """`3.2 GB` and the like."""
-    amount = float(count)
+    amount = Fraction(count)
     for unit in ("bytes", "kB", "MB", "GB"):
         if amount < 1000:
-            return f"{amount:.3g} {unit}"
+            return f"{float(amount):.3g} {unit}"
         amount /= 1000
-    return f"{amount:.3g} TB"
+    return f"{float(amount):.3g} TB" if amount < 10**6 else f"{short(amount)} TB"
 
 
 _PLAIN_WORD_BYTES = 64

@@ -11,6 +11,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol, product
 
 CACHE = frozenset(("Z", "L"))
+MAX_DEGREE = 1 << 12
 KNOWN = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
 """What is known of them: lines of one word are left out."""
 LARGE = 2**20
@@ -126,6 +127,8 @@ def _degrees(monomial: Monomial) -> Degrees | None:
     """The degrees of a product; None where a factor has none."""
     found: dict[str, tuple[Fraction, int]] = {}
     for atom, power in monomial:
+        if abs(power) > MAX_DEGREE:
+            return None
         match atom:
             case Symbol(name=name):
                 own, log = Fraction(2) ** power, 0

@@ -15,7 +15,7 @@ from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.effort import spend
 from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.factors import divide_terms
-from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol, total
+from archline.algebra.polynomial import MAX_POWER, ONE, ZERO, Atom, Monomial, Poly, Symbol, total
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
@@ -140,7 +140,7 @@ class EliminationSearch:
             ends = bounds.lower if number.p > 0 else bounds.upper
             return any(self.holds(bound.times_plus(number, rest)) for bound in ends)
         parts = value.coefficients(atom)
-        if min(parts) < 0:
+        if min(parts) < 0 or max(parts) > MAX_POWER:
             return False
         if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)

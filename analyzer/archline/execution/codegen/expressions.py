@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from archline.execution import run_rules as rules
+from archline.execution.arithmetic import nearest_real
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
 from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, named
 from archline.execution.codegen.writer import EXTERN
@@ -356,7 +357,7 @@ def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """The value of an expression of kind REAL, or of an integer where a real is expected."""
     match expr:
         case s.Integer(value=value):
-            return Code(_literal(_nearest_real(value)))
+            return Code(_literal(nearest_real(value)))
         case s.Real(text=text):
             return Code(_literal(float(text)))
         case s.Name(id="pi"):
@@ -382,13 +383,6 @@ def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
             return named(read(fn, expr))
         case s.Unary() | s.Reshape():
             raise AssertionError(f"not a real expression: {expr}")
-
-
-def _nearest_real(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def _literal(value: float) -> str:

@@ -22,7 +22,7 @@ from archline.report.json import render
 from page_tables import COSTS, Rows, of_latex, of_markdown, of_text
 from printed_claims import GROWTH
 
-OTHERWISE = "otherwise"
+OTHERWISE, IN_ALL_CASES = "otherwise", "in all cases"
 CACHE_METRICS = ("io", "writebacks", "bytes")
 
 
@@ -53,20 +53,18 @@ class MetricRows:
     def claims(self) -> Iterator[PageClaim]:
         """All of them; of cases of the sizes the first whose condition holds applies."""
         exclusive = any(when == OTHERWISE for when, *_ in self.cases)
-        # A growth of all sizes stands in the first row alone.
-        by_case = exclusive and any(growth for *_, growth in self.cases[1:])
         before: list[str] = []
         for when, bounds, growth in self.cases:
             where = (*before, *([when] if when not in ("", OTHERWISE) else []))
             yield from (PageClaim(self.metric, relation, text, where) for relation, text in bounds)
-            yield from _growths(self.metric, growth, where if by_case else ())
+            yield from _growths(self.metric, growth, where if exclusive and IN_ALL_CASES not in growth else ())
             if exclusive and when not in ("", OTHERWISE):
                 before.append(f"not ({when})")
 
 
 def _growths(metric: str, growth: str, where: tuple[str, ...]) -> Iterator[PageClaim]:
     for each in GROWTH.findall(growth):
-        order, _, when = each.partition(" where ")
+        order, _, when = each.removesuffix(f" {IN_ALL_CASES}").partition(" where ")
         own = (*where, *([when] if when else []))
         yield PageClaim(metric, "==", "0", own) if order == "0" else PageClaim(metric, "is", order, own)
 
@@ -213,9 +211,12 @@ def form_ends(cost: Mapping[str, Any], point: Mapping[str, Fraction]) -> tuple[F
     def value(text: str) -> Fraction:
         return ends(evaluate(parse_expression(text), point))[0]
 
-    held = [
-        each for each in cost["regimes"] if each["when"] == OTHERWISE or holds(parse_expression(each["when"]), point)
-    ]
-    if cost["regimes"] and cost["regimes"][-1]["when"] == OTHERWISE:
-        return value(held[0]["lower"]), value(held[0]["upper"])
-    return value(cost["lower"]), min(value(each["upper"]) for each in (*held, cost))
+    def applies(entry: Mapping[str, str]) -> bool:
+        return entry["when"] == OTHERWISE or bool(holds(parse_expression(entry["when"]), point))
+
+    # Cases of the sizes end with `otherwise`, and bounds by the cache follow.
+    conditions = [entry["when"] for entry in cost["regimes"]]
+    count = conditions.index(OTHERWISE) + 1 if OTHERWISE in conditions else 0
+    case = next(filter(applies, cost["regimes"][:count]), cost)
+    by_cache = (entry["upper"] for entry in filter(applies, cost["regimes"][count:]))
+    return value(case["lower"]), min(map(value, (case["upper"], *by_cache)))

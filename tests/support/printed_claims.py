@@ -12,8 +12,11 @@ from archline.claims.verdicts import Verdict
 from archline.language.loader import load_text
 from archline.report.cost_view import CostRow, CostView
 
+_NESTED = "[^()]*"
+for _ in range(5):
+    _NESTED = rf"(?:[^()]|\({_NESTED}\))*"
 GROWTH = re.compile(
-    r"(?:(?:O|Omega|Theta)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
+    rf"(?:(?:O|Omega|Theta)\({_NESTED}\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
 )
 
 

@@ -170,6 +170,10 @@ def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
     return cut(min(short, text, key=len), 2 * MAX_CONDITION_WIDTH)
 
 
+IN_ALL_CASES = " in all cases"
+"""Stands behind a growth beside the first of several cases that is not of this case alone."""
+
+
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
     """The rows of a metric, with its growth, and why it has no Theta."""
     label = label_of(row)
@@ -214,7 +218,8 @@ def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[Pa
     many = len(row.regimes) > CASES and not all(each.conditions for each in row.regimes)
     shown = row.regimes[-1:] if many else row.regimes
     growths = row.growths_by_case if growth and not many else ()
-    for regime, own in zip_longest(shown, growths or (growth,), fillvalue=""):
+    of_all = phrase(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
+    for regime, own in zip_longest(shown, growths or (of_all,), fillvalue=""):
         assert isinstance(regime, Regime)
         where = phrase("where ", regime.when) if regime.where else regime.when
         lower, upper = (short_form(end, view.restrict_to(regime).text) for end in (regime.lower, regime.upper))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from itertools import chain, islice, product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Costs
 from archline.expr.intervals import EvaluationError
-from archline.expr.solutions import SizeSearch
+from archline.expr.solutions import SizeSearch, fixed_sizes
 from archline.expr.values import evaluate_static
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -36,25 +34,19 @@ SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 def points(
     algorithm: s.Algorithm,
     scope: Scope,
-    costs: Costs,
-    ensures: s.Ensures,
+    names: Iterable[str],
+    facts: Iterable[s.Fact] = (),
     branches: bool = True,
     constants: Iterable[int] = (),
 ) -> Iterator[Mapping[str, int]]:
-    """Sizes that satisfy the `where`, the `when`, and what offsets imply: all small ones, then larger and larger.
+    """Sizes that satisfy the `where`, more facts, and what offsets imply: all small ones, then larger and larger.
 
     In between are sizes near the constants of the program and others. `branches`: only those at which declared costs in
     every branch are counts.
     """
     signature = scope.module.signatures[algorithm]
-    free = sorted(set().union(*(value.names for cost in costs for value in (cost.lower, cost.upper) if value)))
-    facts = (*facts_in_sizes(algorithm), *ensures.when, *assumed(algorithm))
-    machine = [
-        name
-        for name in machine_symbols(signature)
-        if any(name in s.names(each) for each in (*facts, ensures.processors))
-    ]
-    names = list(dict.fromkeys((*costs.parameters, *free, *machine)))
+    facts = (*facts_in_sizes(algorithm), *facts, *assumed(algorithm))
+    names = list(dict.fromkeys((*names, *(name for name in machine_symbols(signature) if name in s.names(facts)))))
     if not names:
         yield {}
         return
@@ -108,24 +100,6 @@ def _usual(search: SizeSearch) -> Iterator[Mapping[str, int]]:
         for changed in ({}, *({name: change} for change in ((4, 0), (64, 0), (1, 1)) for name in search.names)):
             if (point := search.solve(partial(draw, usual, changed))) is not None:
                 yield point
-
-
-def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
-    """The sizes that facts give, as `n == 64` does."""
-    found: dict[str, int] = {}
-    for fact in facts:
-        match fact:
-            case s.Binary(op="and", left=left, right=right):
-                found |= fixed_sizes((left, right))
-            case (
-                s.Binary(op="==", left=s.Name(id=name), right=value)
-                | s.Binary(op="==", left=value, right=s.Name(id=name))
-            ):
-                with suppress(EvaluationError):
-                    found[name] = int(evaluate_static(value, found))
-            case _:
-                pass
-    return found
 
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:

@@ -25,7 +25,6 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.sizes import guard
 from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
 from archline.analysis.metrics.relations import margins, time_on
-from archline.analysis.sampling import fixed_sizes
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import by_unrolling
 from archline.claims.growth_claims import (
@@ -37,6 +36,7 @@ from archline.claims.growth_claims import (
 )
 from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_decided
 from archline.expr.intervals import EvaluationError, UndefinedError
+from archline.expr.solutions import fixed_sizes
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substituted, substituted_fact
 from archline.expr.values import ends

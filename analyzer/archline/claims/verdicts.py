@@ -68,7 +68,9 @@ class ClaimQuery:
 
     def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
         """Sizes that the claim speaks of."""
-        return points(self.algorithm, self.scope, self.costs, self.claim, branches=branches)
+        bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
+        free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
+        return points(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
         """Whether some run may end at a point, which then refutes a claim."""

@@ -11,7 +11,7 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.analysis.cost import Cost, Costs, whole_ends_at
+from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import points, search_of
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
 from archline.energy.optimise.problem import Variable
@@ -99,11 +99,8 @@ class Sizes:
     @cached_property
     def _points(self) -> LazyList[Point]:
         """The points, which several comparisons ask for."""
-        span = self.algorithm.span
-        none = s.Ensures("work", None, "<=", s.Integer(0, span=span), (), span=span)
-        costs = Costs("", self.names, (), {}, {})
-        drawn = points(self.algorithm, self.scope, costs, none, constants=self.constants)
-        return LazyList(chain(filter(self.allowed, self.interest), drawn))
+        found = points(self.algorithm, self.scope, self.names, constants=self.constants)
+        return LazyList(chain(filter(self.allowed, self.interest), found))
 
     @cached_property
     def allowed(self) -> Callable[[Point], bool]:
@@ -124,17 +121,16 @@ class Sizes:
     @cached_property
     def all(self) -> tuple[Point, ...] | None:
         """All sizes that satisfy the facts, small ones first; None where they are not known to be few."""
-        # Most sizes have no end, and need no arrays.
-
-        ends = [(name, bounds.least, bounds.most) for name, bounds in self._bounds.items()]
-        if any(low is None for _, low, _ in ends):
+        least = {name: bounds.least for name, bounds in self._bounds.items() if bounds.least is not None}
+        if len(least) < len(self.names):
             return None
+        ends = {name: (least[name], bounds.most) for name, bounds in self._bounds.items()}
         variables = [
-            Variable(name, name, True, *(None if end is None else Fraction(end) for end in range_))
-            for name, *range_ in ends
+            Variable(name, name, True, Fraction(low), None if high is None else Fraction(high))
+            for name, (low, high) in ends.items()
         ]
         try:
-            found = lattice({}, variables, self.facts, {name: low for name, low, _ in ends if low is not None})
+            found = lattice({}, variables, self.facts, least)
         except (TooManyError, UnlimitedSizeError):
             return None
         if size(found) > MAX_SIZES:

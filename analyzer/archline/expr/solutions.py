@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from archline.expr import tree as s
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import ends, evaluate, holds
+from archline.expr.values import ends, evaluate, evaluate_static, holds
 from archline.records import memoised, record
 
 MAX_VISITS, MAX_MISSES = 800, 12
@@ -71,6 +71,16 @@ def _bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
         case _:
             # Other facts are tried, not solved.
             pass
+
+
+def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
+    """The sizes that facts give, as `n == 64` does."""
+    sizes: dict[str, int] = {}
+    for name, bound in (pair for fact in facts for part in conjuncts(fact) for pair in _bounds(part)):
+        if bound.relation == "==":
+            with suppress(EvaluationError):
+                sizes[name] = evaluate_static(bound.value, sizes)
+    return sizes
 
 
 @record(eq=False)

@@ -9,10 +9,9 @@ from random import Random
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import conjunctions
-from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
-from archline.expr.intervals import EvaluationError
+from archline.expr.solutions import SizeSearch
 from archline.ir.conditions import OPPOSITE, assuming_facts, comparison_difference, implied_constraints
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
@@ -190,39 +189,26 @@ class Declaration:
     facts: tuple[Poly, ...]
     ranges: Mapping[str, range]
 
-    def drawn(
+    def draw(
         self,
-        names: Sequence[str],
+        search: SizeSearch,
         sizes: Collection[str],
-        facts: Facts,
         random: Random,
-        origins: Sequence[int] = (),
+        origins: Sequence[int] = (0,),
         spreads: Sequence[int] = SPREADS,
-    ) -> dict[str, int]:
-        """Sizes, and indices at random, near the least that the ones before allow; 0 where these do not matter.
+    ) -> dict[str, int] | None:
+        """Sizes and indices at random, near the least that those chosen before allow.
 
-        Where they do, indices without a least are at an origin, and sizes as far above theirs.
+        Indices without a least value are at an origin, and sizes as far above theirs.
         """
-        found: dict[str, int] = {}
-        for name in names:
-            least = _least_allowed(facts, name, found)
+
+        def draw(name: str, low: int | None, high: int | None) -> int:
             if name in self.ranges:
-                found[name] = random.choice(self.ranges[name])
-            elif name in sizes or least is None:
-                found[name] = (least or 0) + (random.choice(origins) if origins else 0)
-            else:
-                found[name] = least + int(random.random() ** 2 * random.choice(spreads))
-        return found
+                return random.choice(self.ranges[name])
+            far = random.choice(origins if name in sizes or low is None else spreads)
+            return (low or 0) + (far if name in sizes or low is None else int(random.random() ** 2 * far))
 
-
-def _least_allowed(facts: Facts, name: str, found: Mapping[str, int]) -> int | None:
-    limits = []
-    for bound in facts.bounds[name].lower:
-        try:
-            limits.append(int(evaluate(bound, found)))
-        except EvaluationError:
-            continue
-    return max(limits, default=None)
+        return search.solve(draw)
 
 
 def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:

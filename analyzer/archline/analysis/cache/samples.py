@@ -54,7 +54,8 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
         # Indices are where the declaration allows them.
         known = index_declaration(algorithm, scope)
         for scale in SCALES:
-            yield known.drawn(names, signature.size_names, scope.facts, Random(scale), (scale,), (scale,))
+            search = search_of(algorithm, scope, names, algorithm.where)
+            yield known.draw(search, signature.size_names, Random(scale), (scale,), (scale,)) or dict.fromkeys(names, 0)
         return
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents

@@ -35,7 +35,7 @@ from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, 
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import constraints, proposals
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import Declaration
 from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
@@ -45,7 +45,7 @@ from archline.recurrences.model import Equation, SizeFunction, by_call, calls, w
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
-TRIES, ROUNDS = 400, 2
+MAX_SAMPLES, ROUNDS = 400, 2
 MAX_STEPS = 1_500
 WIDEST, SHIFTS = 4, 3
 
@@ -194,9 +194,9 @@ class InductiveSearch:
 
     def _drawn(self, seed: int) -> Iterator[Sample]:
         function, random, cases = self._function, Random(seed), FunctionCases(self._function)
-        for _ in range(TRIES):
-            sizes = self._declaration.drawn(function.parameters, function.least, function.facts, random)
-            if sizes is None or any(holds(fact, sizes) is False for fact in function.where):
+        search = SizeSearch(function.parameters, function.where, function.least)
+        for _ in range(MAX_SAMPLES):
+            if (sizes := self._declaration.draw(search, function.least, random)) is None:
                 continue
             try:
                 equation, point = cases.at(tuple(sizes[name] for name in function.parameters))

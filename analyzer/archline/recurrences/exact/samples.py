@@ -15,6 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
+from archline.records import field, record
 from archline.recurrences.evaluate import FunctionCases, Point
 from archline.recurrences.model import Equation, SizeFunction
 
@@ -34,26 +35,18 @@ _Numbered = tuple[int, dict[str, int | Fraction]]
 """A point, and which of the equations applies there."""
 
 
+@record
 class _Shape:
     """What the points of a function depend on: all metrics of an algorithm have the same."""
 
-    def __init__(self, function: SizeFunction) -> None:
-        self.function = function
-        self._parts: tuple[object, ...] = (
-            function.algorithm,
-            function.facts,
-            *(part for each in function.equations for part in (each.decisions, each.facts)),
-        )
+    key: tuple[object, ...]
+    function: SizeFunction = field(compare=False)
 
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self._parts)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Shape) or len(self._parts) != len(other._parts):
-            return False
-        one, two = self.function, other.function
-        same = one.parameters == two.parameters and one.least == two.least and one.where == two.where
-        return same and all(x is y for x, y in zip(self._parts, other._parts, strict=True))
+    @classmethod
+    def of(cls, function: SizeFunction) -> _Shape:
+        parts = (part for each in function.equations for part in (each.decisions, each.facts))
+        fixed = function.algorithm, function.facts, function.parameters, tuple(function.least.items()), function.where
+        return cls((*fixed, *parts), function)
 
 
 def _cached_by_shape(
@@ -66,7 +59,7 @@ def _cached_by_shape(
         return tuple(found(shape.function, *others, **named))
 
     def found_of(function: SizeFunction, /, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return known(_Shape(function), *others, **named)  # type: ignore[arg-type]
+        return known(_Shape.of(function), *others, **named)  # type: ignore[arg-type]
 
     return found_of
 
@@ -84,7 +77,7 @@ def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Ap
 
 @_cached_by_shape
 def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
-    cases, search = _cases(_Shape(function)), _search(function)
+    cases, search = _cases(_Shape.of(function)), _search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     found = [0] * len(places)
     for sizes in search.points(_asked(function, seed)):
@@ -114,7 +107,7 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     leaf = max((_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases, search = _cases(_Shape(function)), _search(function)
+    cases, search = _cases(_Shape.of(function)), _search(function)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -140,7 +133,7 @@ def points_of_magnitude(
     `others` are exponents of the other sizes, None for the least.
     """
     names = function.parameters
-    cases, search = _cases(_Shape(function)), _search(function)
+    cases, search = _cases(_Shape.of(function)), _search(function)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
@@ -168,19 +161,11 @@ def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         for values in (tuple(each[-1] for each in ends), *corners):
             yield dict(zip(names, values, strict=True))
     for turn in range(TRIES):
-        same = _below(random, 3) == 0
+        same = random.randrange(3) == 0
         scale = scales[turn % len(scales)]
-        value = 1 + _below(random, scale)
+        value = 1 + random.randrange(scale)
         most = 3, 20, scale
-        yield {name: value if same else 1 + _below(random, most[_below(random, 3)]) for name in names}
-
-
-def _below(random: Random, end: int) -> int:
-    """One of 0 to end - 1, each as likely, from few random bits: many are drawn."""
-    bits = end.bit_length()
-    while (number := random.getrandbits(bits)) >= end:
-        pass
-    return number
+        yield {name: value if same else 1 + random.randrange(most[random.randrange(3)]) for name in names}
 
 
 def _start(function: SizeFunction, name: str) -> tuple[int, ...]:

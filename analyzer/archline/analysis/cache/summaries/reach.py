@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from random import Random
 
 import numpy as np
@@ -21,7 +20,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, combination
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import ConeConstraint, constraints, proposals
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import Declaration, declared_scope, index_declaration
 from archline.ir.factored import UnboundedError, most_in
 from archline.ir.layout import ClosedInterval
@@ -29,8 +28,8 @@ from archline.ir.recursive import RecursiveBody, TooManyPathsError, enumerate_pa
 from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguous_dimension, iter_accesses
 from archline.records import record
 
-TRIES, MIN_ALLOWED_SAMPLES = 400, 60
-"""How many indices are drawn, and how many of them that the declaration allows are enough."""
+MAX_SAMPLES = 60
+"""How many indices are drawn."""
 ORIGINS = (0, 5, 40)
 MAX_CALLS = 20_000
 Point = Mapping[str, int]
@@ -185,12 +184,9 @@ class IndexSamples:
         body, random = self._body, Random(0)
         signature = body.scope.module.signatures[body.algorithm]
         names = (*signature.size_names, *signature.indices)
-        tried = (
-            self._declaration.drawn(names, signature.size_names, body.scope.facts, random, ORIGINS)
-            for _ in range(TRIES)
-        )
-        allowed = (sizes for sizes in tried if all(holds(fact, sizes) is not False for fact in body.algorithm.where))
-        return tuple(islice(allowed, MIN_ALLOWED_SAMPLES))
+        search = SizeSearch(names, body.algorithm.where, signature.at_least)
+        points = (self._declaration.draw(search, signature.size_names, random, ORIGINS) for _ in range(MAX_SAMPLES))
+        return tuple(point for point in points if point is not None)
 
     def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
         """The case that applies, and its calls. Raises EvaluationError."""

@@ -32,15 +32,6 @@ Draw = Callable[[str, int | None, int | None], int]
 _SWAPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 
 
-def conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
-    """The facts that a fact joins by `and`."""
-    if isinstance(fact, s.Binary) and fact.op == "and":
-        yield from conjuncts(fact.left)
-        yield from conjuncts(fact.right)
-    else:
-        yield fact
-
-
 @record
 class _Bound:
     """What a fact says of a size by itself: `>=`, `<=`, `>`, `<` or `==` a value, `|`: it less `rest` is a multiple.
@@ -76,7 +67,7 @@ def _bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
     """The sizes that facts give, as `n == 64` does."""
     sizes: dict[str, int] = {}
-    for name, bound in (pair for fact in facts for part in conjuncts(fact) for pair in _bounds(part)):
+    for name, bound in (pair for fact in facts for part in s.conjuncts(fact) for pair in _bounds(part)):
         if bound.relation == "==":
             with suppress(EvaluationError):
                 sizes[name] = evaluate_static(bound.value, sizes)
@@ -99,7 +90,7 @@ class SizeSearch:
 
     @cached_property
     def _parts(self) -> list[s.Fact]:
-        return [part for fact in self.facts for part in conjuncts(fact)]
+        return [part for fact in self.facts for part in s.conjuncts(fact)]
 
     @cached_property
     def _tests(self) -> list[tuple[frozenset[str], Test]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Self
 
 from archline.expr import tree as s
@@ -121,7 +121,7 @@ def behind(relation: str, text: str) -> str:
 
 def conjunction(facts: Iterable[s.Fact]) -> str:
     """Facts that hold together: `n >= 2 and m >= 3`."""
-    found = [each for fact in facts for each in _conjuncts(fact)]
+    found = [each for fact in facts for each in s.conjuncts(fact)]
     texts = map(Formula, found)
     one = len(found) == 1
     return joined(
@@ -131,14 +131,6 @@ def conjunction(facts: Iterable[s.Fact]) -> str:
         ),
         " and ",
     )
-
-
-def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
-    if isinstance(fact, s.Binary) and fact.op == "and":
-        yield from _conjuncts(fact.left)
-        yield from _conjuncts(fact.right)
-    else:
-        yield fact
 
 
 def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:

@@ -272,6 +272,14 @@ def substituted_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
             return substituted(fact, values)
 
 
+def conjuncts(fact: Fact) -> Iterator[Fact]:
+    """The facts that a fact joins by `and`."""
+    if isinstance(fact, Binary) and fact.op == "and":
+        yield from (*conjuncts(fact.left), *conjuncts(fact.right))
+    else:
+        yield fact
+
+
 def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
     """The sizes that facts give by others, and what by, as s == n*m/P does."""
     for fact in facts:

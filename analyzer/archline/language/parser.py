@@ -17,7 +17,7 @@ from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.indenter import DedentError, Indenter
 
-from archline.expr.tree import Source, Span
+from archline.expr.tree import Source, Span, conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
@@ -206,14 +206,7 @@ def parse_expression(text: str, name: str = "<expression>") -> s.Expr:
 
 def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
     """Parse facts with commas or `and` between them, as `--where` takes them; raises ArchlineError."""
-    return tuple(chain.from_iterable(map(_conjuncts, _parse_fragment(text, name, "fact_list"))))
-
-
-def _conjuncts(fact: s.Fact) -> Iterator[s.Fact]:
-    if isinstance(fact, s.Binary) and fact.op == "and":
-        yield from (*_conjuncts(fact.left), *_conjuncts(fact.right))
-    else:
-        yield fact
+    return tuple(chain.from_iterable(map(conjuncts, _parse_fragment(text, name, "fact_list"))))
 
 
 def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:

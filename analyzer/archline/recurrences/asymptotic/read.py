@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from archline.expr.build import joined
 from archline.expr.tree import Source, Span, structure
 from archline.language import syntax as s
 from archline.language.builder import INTRINSICS, RESERVED
@@ -229,7 +230,9 @@ class _Reader:
             hint = "the case before it has no `when`"
             raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
         value = self._expression(start, when.start() if when else end)
-        draft.cases.append(EquationCase(value, self._parsed(parse_facts, when.end(), end)[0] if when else None))
+        facts = self._parsed(parse_facts, when.end(), end) if when else ()
+        condition = joined("and", facts) if facts else None  # type: ignore[arg-type]
+        draft.cases.append(EquationCase(value, condition))
 
     def _outside(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]

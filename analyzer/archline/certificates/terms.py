@@ -12,7 +12,7 @@ from archline.certificates.constants import Number, RejectedError, constant, log
 from archline.certificates.constants import read as constant_text
 from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.parser import parse_expression, parse_facts
+from archline.language.parser import parse_expression, parse_fact_list
 from archline.records import field, record
 
 MAX_POWER, _MAX_TERMS = 12, 500
@@ -237,7 +237,7 @@ class Facts:
     @cached_property
     def facts(self) -> list[s.Fact]:
         """Each as syntax."""
-        parsed = [parse_facts(text) for text in self._texts]
+        parsed = [parse_fact_list(text) for text in self._texts]
         if any(len(each) != 1 for each in parsed):
             raise RejectedError("a fact is not one fact")
         return [each for (each,) in parsed]

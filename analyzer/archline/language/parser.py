@@ -206,7 +206,12 @@ def parse_expression(text: str, name: str = "<expression>") -> s.Expr:
 
 def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
     """Parse facts with commas or `and` between them, as `--where` takes them; raises ArchlineError."""
-    return tuple(chain.from_iterable(map(conjuncts, _parse_fragment(text, name, "fact_list"))))
+    return tuple(chain.from_iterable(map(conjuncts, parse_fact_list(text, name))))
+
+
+def parse_fact_list(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
+    """Parse facts with commas between them, of which `and` may join parts; raises ArchlineError."""
+    return _parse_fragment(text, name, "fact_list")  # type: ignore[no-any-return]
 
 
 def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Expr, Span], ...]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice, product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
+from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.solutions import SizeSearch, fixed_sizes
+from archline.expr.solutions import Point, SizeSearch, fixed_sizes
 from archline.expr.values import evaluate_static
+from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, reachable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
+from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
@@ -30,6 +33,12 @@ USUAL = ((8, 16, 1024), (8, 64, 2**15), (4, 4, 1), (2, 2, 1), (1, 1, 1))
 """Words of a line, sizes, and words of a cache, the usual ones first."""
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
+CHECK_SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
+SMALL, MAX_SMALL = 8, 24
+"""Short runs have sizes up to this, and so many of them are tried."""
+MAX_FREE = 5
+"""Of so many sizes, all that are small are tried."""
+
 
 def points(
     algorithm: s.Algorithm,
@@ -38,7 +47,7 @@ def points(
     facts: Iterable[s.Fact] = (),
     branches: bool = True,
     constants: Iterable[int] = (),
-) -> Iterator[Mapping[str, int]]:
+) -> Iterator[Point]:
     """Sizes that satisfy the `where`, more facts, and what offsets imply: all small ones, then larger and larger.
 
     In between are sizes near the constants of the program and others. `branches`: only those at which declared costs in
@@ -56,11 +65,11 @@ def points(
     starts = [search.least.get(name, 0) for name in names]
     declared = [amount for _, amount, _ in declared_costs(scope.module, algorithm.body)]
 
-    def runs(point: Mapping[str, int]) -> bool:
+    def runs(point: Point) -> bool:
         # A negative one stops a run, or sits in a branch that these sizes may not take.
         return not branches or all(_is_count(each, point) for each in declared)
 
-    def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Mapping[str, int]]:
+    def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Point]:
         return ({**given, **dict(zip(names, values, strict=True))} for values in _of_any_sign(drawn, signed))
 
     signed = [place for place, name in enumerate(names) if name in signature.indices]
@@ -81,7 +90,7 @@ def search_of(algorithm: s.Algorithm, scope: Scope, names: Sequence[str], facts:
     return SizeSearch(names, tuple(facts), least, tests=rules)
 
 
-def _usual(search: SizeSearch) -> Iterator[Mapping[str, int]]:
+def _usual(search: SizeSearch) -> Iterator[Point]:
     """Sizes near the usual ones, then small ones; around each choice one of the sizes is larger, also by 1.
 
     Where facts ask for one that is large, all are at last.
@@ -153,7 +162,7 @@ def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 
 
-def _is_count(amount: s.Expr, point: Mapping[str, int]) -> bool:
+def _is_count(amount: s.Expr, point: Point) -> bool:
     """Whether a declared cost is at least 0, as far as the sizes decide it."""
     try:
         return evaluate_static(amount, point) >= 0
@@ -188,3 +197,47 @@ def offsets_rules(scope: Scope) -> list[OffsetsRule]:
             pairs.append((known.longest, known.total))
         rules += [OffsetsRule(known.array, restore(low), restore(high)) for low, high in pairs]
     return rules
+
+
+# Checks
+@lru_cache(maxsize=64)
+def check_sizes(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Point, ...]:
+    """Sizes that the `where` allows, the smallest first; equal ones come before those that differ.
+
+    With `indices` they have values of `index` parameters too; on a grid P is the product of the extents.
+    """
+    signature = module.signatures[algorithm]
+    names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
+    search = search_of(algorithm, declared_scope(module, algorithm), names, (*algorithm.where, *grid_facts(algorithm)))
+    few = product((1, 2, 3), repeat=len(names)) if len(names) <= MAX_FREE else ()
+    asked = (dict(zip(names, values, strict=True)) for values in (*_ladder(len(names)), *few))
+
+    def rank(point: Point) -> tuple[int, int, int]:
+        return len(set(point.values())), max(point.values(), default=0), sum(point.values())
+
+    return tuple(sorted(search.points(asked), key=rank))
+
+
+def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+    """That the extents of the axes of a grid are integers and their product is P; none of other algorithms."""
+    extents = [axis.extent for axis in algorithm.grid]
+    whole = (s.Divides(b.number(1), extent, span=extent.span) for extent in extents)
+    return (b.binary("==", b.name("P"), b.product(extents)), *whole) if extents else ()
+
+
+def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
+    """Sizes of short runs."""
+    every = check_sizes(module, algorithm, indices)
+    return tuple(each for each in every if max(each.values(), default=0) <= SMALL)[:MAX_SMALL] or every[:1]
+
+
+def _ladder(count: int) -> Iterator[tuple[int, ...]]:
+    """Sizes of one magnitude: equal, rising, falling and doubling; and one that is not of that of the others."""
+    for scale in CHECK_SCALES:
+        yield (scale,) * count
+        yield tuple(scale + place for place in range(count))
+        yield tuple(scale + place for place in reversed(range(count)))
+        yield tuple(scale << place for place in range(count))
+    for one, others in product((1, *CHECK_SCALES[-6:]), repeat=2):
+        for place in range(count if one != others else 0):
+            yield tuple(one if each == place else others for each in range(count))

@@ -22,7 +22,6 @@ from archline.algebra.prove.handelman import STRONG
 from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.checks.sizes import guard
 from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
 from archline.analysis.metrics.relations import margins, time_on
 from archline.claims.by_cases import ByCases
@@ -34,7 +33,7 @@ from archline.claims.growth_claims import (
     by_shown_growth,
     where_logarithms_vanish,
 )
-from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_decided
+from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_decided, guard
 from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.solutions import fixed_sizes
 from archline.expr.text import format_expression, format_fact

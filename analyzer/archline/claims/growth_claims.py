@@ -17,12 +17,11 @@ from archline.algebra.factors import extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
-from archline.analysis.checks.sizes import guards
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.claims.growth import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
 from archline.claims.growth_of_cost import growth_of_cost, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
-from archline.claims.verdicts import PROVED, ClaimQuery, Verdict
+from archline.claims.verdicts import PROVED, ClaimQuery, Verdict, guards
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, joined

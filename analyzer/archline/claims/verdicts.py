@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.facts import Facts
 from archline.analysis.checks.failures import refusal
-from archline.analysis.checks.sizes import Guarded
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed, points
+from archline.expr import build as b
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Proved
 from archline.ir.conditions import with_all
@@ -20,6 +20,16 @@ from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 
 PROVED = "proved for all sizes"
+LEAST, MOST = 2, 5
+"""Guards ask for sizes that are at least one of these numbers."""
+
+
+@record
+class Guarded:
+    """A claim under a further condition, and where alone it fails without that: `n < 2`."""
+
+    ensures: s.Ensures
+    fails_where: str
 
 
 @record
@@ -112,3 +122,24 @@ def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
             return each if each is not None and each.outcome == "fails" else None
         found.append(each)
     return replace(found[0], proofs=tuple(proof for each in found for proof in each.proofs)) if found else None
+
+
+def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
+    """The claim with the first guard under which it is proved: one size is large, or all are."""
+    # Most claims that fail do so at large sizes as well, and one question finds them out.
+    if not proved(_guarded(ensures, MOST, sizes).ensures):
+        return None
+    candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
+    return next((each for each in candidates if proved(each.ensures)), None)
+
+
+def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The least number and the sizes of each guard to try: one of them, then all."""
+    for least in range(LEAST, MOST + 1):
+        yield from ((least, (name,)) for name in sizes)
+    yield from ((least, sizes) for least in (LEAST, MOST))
+
+
+def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
+    fails_where = " or ".join(f"{name} < {least}" for name in names)
+    return Guarded(replace(ensures, when=(*ensures.when, *b.least(names, least))), fails_where)

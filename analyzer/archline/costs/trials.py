@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.checks.sizes import grid_facts
 from archline.analysis.cost import Cost, whole_ends_at
-from archline.analysis.sampling import search_of
+from archline.analysis.sampling import grid_facts, search_of
 from archline.execution import run_rules as rules
 from archline.execution.run import tried
 from archline.expr.intervals import EvaluationError

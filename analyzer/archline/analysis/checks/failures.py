@@ -11,7 +11,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
 from archline.analysis.checks.runs import Failure, Outcome, Runs, run_at
-from archline.analysis.checks.sizes import SCALES, points, small
+from archline.analysis.sampling import CHECK_SCALES, check_sizes, small_sizes
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
@@ -98,7 +98,7 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
     if algorithm.grid:
         return None
     runs = Runs(module, algorithm)
-    failures = (runs.at(point).failure for point in points(module, algorithm))
+    failures = (runs.at(point).failure for point in check_sizes(module, algorithm))
     endless = (each for each in failures if each is not None and each.rule is rules.NOT_DECREASING)
     return next(map(reported, endless), None)
 
@@ -115,7 +115,7 @@ def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
     every = (algorithm, *reachable(module, algorithm))
     if any(s.find(tuple(each.body for each in every), s.While)):
-        found = (run_at(module, algorithm, point).failure for point in small(module, algorithm))
+        found = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
         yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
 
 
@@ -140,7 +140,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
     runs = list(_examined(module, algorithm).unset)
     if runs:
         # Sizes above 1 show best what is meant, and outputs with elements that are set.
-        above = next((point for point in small(module, algorithm) if min(point.values(), default=0) > 1), {})
+        above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
     loops = s.find(algorithm.body, s.Loop)
@@ -204,7 +204,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     if not left and not _may_be_unset(module, algorithm):
         return _Examined()
     # What is set depends on sizes less than what is inside.
-    tried = sorted(small(module, algorithm, indices=True), key=lambda each: sum(each.values()))
+    tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda each: sum(each.values()))
     runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else FEW]]
     failing = [run.failure for _, run in runs if run.failure is not None and run.failure.rule not in APART]
     ending = [point for point, run in runs if run.ends]
@@ -265,7 +265,7 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
     signature = module.signatures[algorithm]
     if algorithm.grid or signature.indices or not any(each.recursive for each in found):
         return found
-    near = [point for point in points(module, algorithm) if max(point.values(), default=0) <= NEAR]
+    near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= NEAR]
     runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
         stop = min((point for point, ends in runs if not ends), key=lambda each: each[name], default=None)
@@ -295,7 +295,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
 
     An argument that does not fit at some of them is wrong wherever it is reached, as where the checker finds it.
     """
-    sizes = [point for point in points(module, algorithm) if max(point.values(), default=0) <= SCALES[-1]]
+    sizes = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
     large = [point for point in sizes if all(point[name] * SPREAD >= end for name, end in most.items())]
     misfits = any(map(_is_misfit, failing))

@@ -14,7 +14,8 @@ from itertools import chain, islice, product
 from typing import Any
 
 from archline.analysis.checks.runs import Array, Locals, Runs, StopError
-from archline.analysis.checks.sizes import Sizes, small
+from archline.analysis.sampling import small_sizes
+from archline.expr.solutions import Point
 from archline.expr.text import format_expression
 from archline.expr.values import holds
 from archline.language import syntax as s
@@ -89,7 +90,7 @@ class _Race:
 
     loops: tuple[s.Loop, ...]
     accesses: tuple[_Access, _Access]
-    sizes: Sizes
+    sizes: Point
     inside: str = ""
 
     @property
@@ -128,7 +129,7 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
     races: Races = {}
     if loops:
         runs = _Racing(module, algorithm, loops)
-        for point in small(module, algorithm):
+        for point in small_sizes(module, algorithm):
             races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
                 break
@@ -160,7 +161,7 @@ class _Racing(Runs):
         self._calls: list[s.Call] = []
         self._start = 0
 
-    def certain(self, sizes: Sizes) -> Races:
+    def certain(self, sizes: Point) -> Races:
         """The races of runs at sizes, on any processor that is followed, and whatever an `index` is."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
@@ -301,7 +302,7 @@ class _Spawning(Runs):
         self._strands: list[dict[Key, _Access]] = []
         self._spawned: dict[s.Call, s.Invoke] = {}
 
-    def race(self, sizes: Sizes) -> Diagnostic | None:
+    def race(self, sizes: Point) -> Diagnostic | None:
         """A race of runs at sizes."""
         self._unordered, self._strands = [[]], []
         try:
@@ -387,7 +388,7 @@ class _RaceError(Exception):
         self.diagnostic = diagnostic
 
 
-def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Sizes] | None:
+def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
     """A race of spawned calls whatever the data, with the first sizes that have one."""
     bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
     # What indices are is restricted by callers, as they like.
@@ -395,7 +396,7 @@ def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnost
     if not followed or not any(each.spawned for each in s.find(bodies, s.Invoke)):
         return None
     runs = _Spawning(module, algorithm)
-    for point in small(module, algorithm):
+    for point in small_sizes(module, algorithm):
         found = runs.race(point)
         if found is not None:
             return found, point

@@ -14,6 +14,7 @@ import pytest
 
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.certificates.constants import RejectedError, read
+from archline.certificates.terms import Facts
 from archline.cli.main import main
 from archline.expr.text import format_fact
 from archline.growth.is_big_o import Proved, Refuted
@@ -350,6 +351,13 @@ def test_wrong_counterexamples(question: Question, edit: Edit) -> None:
     assert check_counterexample(f, g, facts, data).accepted
     edit(data)
     assert not check_counterexample(f, g, facts, data).accepted
+
+
+def test_a_fact_may_join_others_by_and() -> None:
+    facts = Facts(["n >= 1 and m >= 2", "k >= 3"])
+    assert [len(facts.comparisons(place)) for place in (0, 1)] == [2, 1]
+    with pytest.raises(RejectedError, match="not one fact"):
+        Facts(["n >= 1, m >= 2"]).comparisons(0)
 
 
 def test_a_counterexample_to_what_holds() -> None:

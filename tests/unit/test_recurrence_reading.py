@@ -44,6 +44,11 @@ def test_cases_in_order() -> None:
     assert shown(text) == [("Q", ["n", "m"], cases, [])]
 
 
+def test_all_conditions_of_a_case_are_read() -> None:
+    text = "T(n, m) = 1 when n <= 2 and m <= 3 and n <= m; T(n/2, m/2) + 1"
+    assert shown(text)[0][2][0] == "1 when n <= 2 and m <= 3 and n <= m"
+
+
 @pytest.mark.parametrize("separator", [",", ";", ";\n", " ,\t"])
 def test_systems(separator: str) -> None:
     text = separator.join(["A(n) = 2*B(n/2) + n", " B(n) = A(n/2) + 1", " A(1) = 3", " B(1/2) = c"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import chain, islice, product
+from itertools import chain, islice, permutations, product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -70,11 +70,14 @@ def points(
         return not branches or all(_is_count(each, point) for each in declared)
 
     def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Point]:
-        return ({**given, **dict(zip(names, values, strict=True))} for values in _of_any_sign(drawn, signed))
+        # Indices have either sign.
+        signs = [(1, -1) if name in signature.indices else (1,) for name in names]
+        for values in drawn:
+            ways = (dict.fromkeys(sign * value for sign in both) for both, value in zip(signs, values, strict=True))
+            yield from ({**given, **dict(zip(names, signed, strict=True))} for signed in product(*ways))
 
-    signed = [place for place, name in enumerate(names) if name in signature.indices]
     near = of(_near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))}))
-    large = of(_large(starts) if starts else ())
+    large = of(chain.from_iterable(_at_scale(starts, scale) for scale in SCALES) if starts else ())
     few = islice(filter(search.allows, of(_small(starts))), MAX_POINTS)
     ways = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]
     if {"Z", "L"} & s.names(facts):
@@ -138,23 +141,11 @@ def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
     yield from product(*([*values[:width], start] for start in starts))
 
 
-def _large(starts: list[int]) -> Iterator[tuple[int, ...]]:
-    """Sizes of all magnitudes."""
-    for scale in SCALES:
-        yield from _at_scale(starts, scale)
-
-
 def _at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
     """One of the sizes large and the others least, or all alike."""
     for place in range(len(starts)):
         yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
     yield tuple(max(start, scale) for start in starts)
-
-
-def _of_any_sign(points: Iterable[tuple[int, ...]], places: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Each point with the values at some places, those of indices, of either sign."""
-    for each in points:
-        yield from product(*((value, -value) if at in places and value else (value,) for at, value in enumerate(each)))
 
 
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
@@ -238,6 +229,5 @@ def _ladder(count: int) -> Iterator[tuple[int, ...]]:
         yield tuple(scale + place for place in range(count))
         yield tuple(scale + place for place in reversed(range(count)))
         yield tuple(scale << place for place in range(count))
-    for one, others in product((1, *CHECK_SCALES[-6:]), repeat=2):
-        for place in range(count if one != others else 0):
-            yield tuple(one if each == place else others for each in range(count))
+    for one, others in permutations((1, *CHECK_SCALES[-6:]), 2):
+        yield from (tuple(one if each == place else others for each in range(count)) for place in range(count))

@@ -45,7 +45,7 @@ from archline.recurrences.model import Equation, SizeFunction, by_call, calls, w
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
-MAX_SAMPLES, ROUNDS = 400, 2
+MAX_SAMPLES, ROUNDS = 120, 2
 MAX_STEPS = 1_500
 WIDEST, SHIFTS = 4, 3
 

@@ -239,10 +239,10 @@ def is_O(  # noqa: N802
         return Undecided(str(problem))
     upper, lower = _checked(f, above), below.lower
     _checked(g, below)
-    match upper, lower:
-        case Monomial(), Monomial() if refuter.steep and upper == above.lower and lower == below.upper:
-            # What both have cancels: (2*n)^n/n^n grows as 2^n does.
-            refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, f, g)
+    exact = upper == above.lower and lower == below.upper
+    if refuter.steep and exact and isinstance(upper, Monomial) and isinstance(lower, Monomial):
+        # Factors of both cancel: (2*n)^n/n^n grows as 2^n does.
+        refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, f, g)
     if lower is None:
         point = refuter.by_point() if trials else None
         if point is not None:

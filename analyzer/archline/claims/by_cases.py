@@ -1,10 +1,9 @@
-"""Claims and costs under more facts: what the cost at all sizes leaves open, and grids of several processors per axis.
+"""Decide claims and derive costs under additional facts, such as more than one processor per axis.
 
-A cost that holds at all sizes has conditions in it: nothing moves along an axis of one processor. Under the `when` of a
-claim, and in each case of the extents of the axes of a grid (1, or 2 at least), the derivation is sharper.
+A cost for all sizes contains conditions: nothing moves along an axis of one processor. Under the `when` of a
+claim, and in each case of the extents of a grid's axes (1, or at least 2), the derivation is sharper.
 
-Where an axis has one processor nothing moves along it, which forms for all sizes say too: `min(g, 2) - 1` where g >= 2
-leaves 1.
+On an axis of one processor the general form is exact too: `min(g, 2) - 1` leaves 1 if g >= 2.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 
 MAX_SPLITS = 3
-"""A claim is decided in 2^MAX_SPLITS cases at most."""
+"""A claim is decided in at most 2^MAX_SPLITS cases."""
 MAX_AXES = 2
-"""With more axes of different extents there are too many cases to derive the costs in all of them."""
+"""The maximum number of axes with different extents, as costs are derived for all their cases."""
 MAX_DERIVED = 40
-"""So many times the costs of an algorithm are derived anew for all of its claims."""
+"""The maximum number of derivations of an algorithm's costs for all of its claims."""
 MAX_NODES = 3000
-"""Algorithms that are longer, with what they call, take too long to derive to do so more than once."""
+"""Algorithms with more nodes, callees included, are derived only once."""
 Decide = Callable[[s.Ensures, s.Algorithm, Costs, Scope], Verdict]
 
 
@@ -58,19 +57,19 @@ class AlgorithmInCase:
 
     @cached_property
     def costs(self) -> Costs:
-        """Its costs under these facts."""
+        """The costs of the algorithm under these facts."""
         return derive(self.scope.module, self.algorithm)
 
 
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether an algorithm is too long to derive its costs more than once."""
+    """Test whether an algorithm is too long to derive its costs more than once."""
     every = (algorithm, *reachable(module, algorithm))
     return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
 
 @record
 class _Split:
-    """Two cases of which one holds: a whole number is 1, or 2 at least."""
+    """Two complementary cases: an integer is 1, or at least 2."""
 
     number: s.Expr
     one: tuple[s.Fact, ...]
@@ -79,7 +78,7 @@ class _Split:
 
 @dataclass
 class ByCases:
-    """Decides the claims of one algorithm; what was derived for one claim serves the others."""
+    """Decides the claims of one algorithm by cases, with derivations shared among claims."""
 
     module: Module
     algorithm: s.Algorithm
@@ -87,7 +86,7 @@ class ByCases:
     _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
-        """The verdict by cases, or the one that was found where they do not decide it."""
+        """Decide a claim by cases; keep the verdict `found` if they do not decide it."""
         if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or late():
             return found
         for way in (self._by_axes, self._by_when):
@@ -97,7 +96,7 @@ class ByCases:
         return found
 
     def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
-        """The verdict in all cases of the axes that a claim allows: the costs in them serve all claims."""
+        """Decide a claim in all cases of the axes that it allows, which are shared by all claims."""
         extents = dict.fromkeys(each.id for axis in self.algorithm.grid if isinstance(each := axis.extent, s.Name))
         ways = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
         if not 1 <= len(ways) <= MAX_AXES or not all(ways):
@@ -114,11 +113,11 @@ class ByCases:
         return in_cases(verdicts())
 
     def _by_when(self, ensures: s.Ensures) -> Verdict | None:
-        """The verdict on costs that are derived under the facts of a claim, in more and more cases."""
+        """Decide a claim with costs derived under its facts, in successively more cases."""
         return self._decided(ensures, ensures.when, MAX_SPLITS)
 
     def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
-        """The verdict where the facts hold; None where nothing can be derived under them."""
+        """Decide a claim under facts; None if nothing can be derived under them."""
         narrowed = self._under(facts)
         if narrowed is None:
             return None
@@ -133,7 +132,7 @@ class ByCases:
         return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
 
     def _under(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
-        """The algorithm and its costs under facts of its outermost call."""
+        """Derive the algorithm and its costs under facts of its outermost call, once for equal facts."""
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
             if len(self._derived) >= MAX_DERIVED:
@@ -153,7 +152,7 @@ class ByCases:
 
 
 def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
-    """Of an extent that is 1, or 2 at least, the cases that the facts of a claim do not exclude."""
+    """List the cases, extent 1 or at least 2, that the facts of a claim do not exclude."""
     scope = declared_scope(module, algorithm)
     facts = with_all(scope.facts, ensures.when, scope)
     split = _split(s.Name(name, span=algorithm.span))
@@ -163,14 +162,14 @@ def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: s
 
 
 def _where(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
-    """A verdict in one case, which says so where it fails."""
+    """Prefix the reason of a failing verdict with its case."""
     if verdict is None or verdict.outcome != "fails":
         return verdict
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
 
 
 def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: AlgorithmInCase) -> Iterator[_Split]:
-    """The splits of which the facts decide none of the two cases, and on which the cost may depend by a condition."""
+    """Yield the splits that the facts leave undecided and that occur in conditions of the cost."""
     scope = narrowed.scope
     conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
     for split in _splits(algorithm, ensures):
@@ -186,14 +185,14 @@ def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Algo
 
 
 def _names_in_conditions(cost: Cost) -> frozenset[str]:
-    """The sizes in maxima, floors and the like of a cost."""
+    """The sizes inside maxima, floors and similar atoms of a cost."""
     values = [value for value in (cost.lower, cost.upper) if value is not None]
     names = [part.names for value in values for atom in value.atoms() for part in atom.parts]
     return frozenset[str]().union(*names)
 
 
 def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
-    """The extents of the axes that are sizes, then quotients of sizes, then extents that are quotients themselves."""
+    """Yield splits of axis extents that are sizes, then of quotients, then of other extents."""
     extents = sorted((axis.extent for axis in algorithm.grid), key=lambda each: not isinstance(each, s.Name))
     yield from (_split(each) for each in extents if isinstance(each, s.Name))
     for fact in (*algorithm.where, *ensures.when):
@@ -216,7 +215,7 @@ def _split(number: s.Expr) -> _Split:
 
 @record(eq=False)
 class GeneralCase:
-    """An algorithm under the facts `when`, and its costs there; a message has `longest` words at most, if not any."""
+    """An algorithm under the facts `when`, with its costs; `longest` bounds the words of a message, if given."""
 
     module: model.Module
     node: s.Algorithm
@@ -226,12 +225,12 @@ class GeneralCase:
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
-        """What each statement adds."""
+        """The path steps of all statements."""
         return steps_on_grid(self.module, self.node, self.longest)
 
 
 def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
-    """Where every axis has two processors at least; all sizes, where that is so anyway, or cannot be."""
+    """Derive the case of at least two processors on every axis; all sizes if that is implied or impossible."""
     when = _multiple_processor_facts(module, node)
     everywhere = GeneralCase(module, node, (), costs, longest)
     if not when or is_long(module, node):
@@ -253,7 +252,7 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
 
 
 def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
-    """That an axis has several processors, of the axes where that is neither known nor excluded."""
+    """List facts of at least two processors, for axes that neither imply nor exclude them."""
     scope = declared_scope(module, node)
     found: dict[str, s.Fact] = {}
     for axis in node.grid:
@@ -266,12 +265,12 @@ def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[
 
 
 def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
-    """The cost in the case, unless that for all sizes is exact and it is not."""
+    """Return the cost of the case, unless only the general one is exact."""
     return everywhere if everywhere.exact and not found.exact else found
 
 
 def is_shorter(case: GeneralCase, costs: Costs) -> bool:
-    """Whether the forms of the case are shorter than those for all sizes."""
+    """Test whether the forms of the case are shorter than the general ones."""
     return sum(_length(case.costs, each) for each in case.costs) < sum(_length(costs, each) for each in costs)
 
 

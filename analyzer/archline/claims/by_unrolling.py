@@ -1,8 +1,8 @@
-"""Claims on recursion where its sizes are tied, as n == m and P is power of 8, by following the calls.
+"""Decide claims on recursions with tied sizes, as n == m and P is power of 8, by following the calls.
 
-Under such facts each level takes one case. After some levels the sizes are multiples of those at the start, and tied in
-the same way: so a claimed sum is proved by induction over so many levels at once. CARMA on cubes halves n, m and p in
-turn, which are tied again when P is an eighth.
+Under such facts each level takes one case. After some levels the sizes are multiples of the initial ones, and
+tied in the same way: so a claimed sum is proved by induction over that number of levels. CARMA on cubes halves
+n, m and p in turn, which are tied again when P is an eighth.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ MAX_LEVELS = 8
 
 @record
 class TiedSizes:
-    """The sizes in few symbols: P is base^(period*levels), and sizes that are equal have one symbol."""
+    """Sizes in few symbols: P is base^(period*levels), and equal sizes share one symbol."""
 
     base: int
     period: int
     same: Mapping[str, str]
 
     def start(self, names: tuple[str, ...], levels: Poly) -> dict[str, Poly]:
-        """The sizes at the start."""
+        """Return the sizes at the start, by name."""
         processors = a.exponential(self.base, levels.scaled(self.period))
         return {name: processors if name == "P" else Poly.symbol(self.same.get(name, name)) for name in names}
 
 
 def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
-    """What facts tie: a power that P is of, and equations between sizes. None without a power."""
+    """Find the ties in facts: a power that P is of, and equations between sizes; None without a power."""
     powers: list[int] = []
     same: dict[str, str] = {}
     for fact in facts:
@@ -65,7 +65,7 @@ def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
 
 
 def by_unrolling(asked: ClaimQuery) -> Verdict | None:
-    """A comparison that holds at all sizes where the facts hold, proved by following the calls; None for others."""
+    """Prove a comparison for all sizes by following the calls; None if that does not apply."""
     claim, recurrence = asked.claim, asked.cost.recursion
     if recurrence is None or not recurrence.scales or claim.processors is not None:
         return None
@@ -81,7 +81,7 @@ def by_unrolling(asked: ClaimQuery) -> Verdict | None:
 
 
 class _UntiedCallError(Exception):
-    """The calls do not come back to sizes tied in the same way, or a case is not decided."""
+    """The calls do not return to sizes tied in the same way, or a case is not decided."""
 
 
 @record
@@ -93,7 +93,7 @@ class _Claim:
     scope: Scope
 
     def proved(self, function: SizeFunction, sign: int) -> bool:
-        """Whether sign*(bound - function) is never negative."""
+        """Test whether sign*(bound - function) is never negative."""
         levels, facts = LEVELS, self._facts(1)
         state = self.ties.start(function.parameters, levels)
         total, weight = ZERO, ONE
@@ -126,7 +126,7 @@ class _Claim:
         return facts.nonnegative(facts.simplify(expanded(difference)).scaled(sign))
 
     def _value(self, levels: Poly) -> Poly:
-        """The bound, without what the outermost call adds, in few symbols."""
+        """The bound in terms of levels, without the cost that only the outermost call adds."""
         # Under facts of the first call alone, its recurrence is of the algorithm without them.
         module, algorithm = self.scope.module, self.function.algorithm
         own = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
@@ -141,7 +141,7 @@ class _Claim:
         return Scope(self.scope.module, self._facts(0), values, reads_decimals=True)
 
     def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
-        """The symbols at the call that has the sizes of `state`."""
+        """The values of the size symbols at the call that has the sizes `state`."""
         found: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
@@ -155,7 +155,7 @@ class _Claim:
         return found
 
     def _case(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
-        """The case that applies."""
+        """The equation that applies to sizes. Raises _UntiedCallError."""
         for equation in function.equations:
             outcomes = [
                 facts.simplify(expanded(each.indicator.substitute(state))) == (ONE if each.taken else ZERO)

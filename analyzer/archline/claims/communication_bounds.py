@@ -1,17 +1,18 @@
-"""Lower bounds on the words and messages of any algorithm on a grid, by the problem of `bounds/communication.json`.
+"""Derive lower bounds on words and messages of any algorithm on a grid, for the problems of
+`bounds/communication.json`.
 
-What is bounded are the words that some processor receives, so also the words of the longest path: these are no fewer
-than what any processor receives itself. All bounds are of the form
+The bounds hold for the words that some processor receives, and so for the words of the critical path. All are
+of the form
 
     words >= lead(P, M) - data/P
 
-with the data, input and output, in one copy; M are the words of memory of a processor and Q is how many times the
-operations of the busiest processor all operations are (P where all do the same number). The proofs are in
-docs/explanation/communication.md. With c cores a node, words between nodes are bounded by taking nodes as processors,
-of P/c and memory c*M, and dividing by c.
+with the data, input and output, in one copy; M is the memory of a processor in words, and Q the ratio of all
+operations to those of the busiest processor (P if all perform the same number). The proofs are in
+docs/explanation/communication.md. With c cores a node, words between nodes are bounded by taking nodes as
+processors, of P/c and memory c*M, and dividing by c.
 
-A message has no more words than the memory of its sender, so there are at least words/M messages (equation (4) of
-Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
+A message has no more words than the memory of its sender, so there are at least words/M messages (equation (4)
+of Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ Texts = Mapping[str, Any]
 
 @record
 class SolvedProblem:
-    """A problem with the algorithm's expressions for its sizes.
+    """A problem, with its sizes as expressions of the algorithm.
 
-    `most` is how many of its operations a processor does at most; None where all do the same number.
+    `most` is the maximum number of operations of a processor; None if all perform the same number.
     """
 
     name: str
@@ -63,29 +64,29 @@ class SolvedProblem:
 
     @property
     def equal(self) -> bool:
-        """Whether all sizes that bounds are sorted by are the same, or there is only one."""
+        """True if all sizes that bounds are sorted by are the same, or there is only one."""
         sizes = list(self.sizes.values())
         return "let" not in self.problem or all(same(sizes[0], each) for each in sizes)
 
     @property
     def count(self) -> s.Expr:
-        """How many operations there are in all."""
+        """The number of operations of the problem."""
         return substituted(parse_expression(self.problem["operations"]), self.sizes)
 
     def source(self, bound: Texts) -> str:
-        """Who proved a bound."""
+        """Return the publication that proves a bound."""
         return str(problem_tables()["sources"][bound["source"]])
 
 
 @lru_cache(maxsize=1)
 def problem_tables() -> Texts:
-    """What the file has: `sources`, `problems`, and `algorithms` with their problem."""
+    """Load `sources`, `problems`, and `algorithms` with their problem from the data file."""
     found: Texts = json.loads((resource("bounds") / "communication.json").read_text(encoding="utf-8"))
     return found
 
 
 def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
-    """The problem that an algorithm of the library solves; None for others."""
+    """The problem that a library algorithm solves; None for other algorithms."""
     known = problem_tables()["algorithms"].get(target_of(algorithm))
     if known is None:
         return None
@@ -98,7 +99,10 @@ def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
 
 
 def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
-    """A problem as a user names it, `matmul(n, n, n)`, in the sizes of the algorithm. Raises ArchlineError (AL419)."""
+    """Parse a problem as a user names it, `matmul(n, n, n)`, in the sizes of the algorithm.
+
+    Raises ArchlineError (AL419).
+    """
     name, bracket, rest = text.strip().partition("(")
     problems = problem_tables()["problems"]
     name = name.strip()
@@ -128,16 +132,16 @@ def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bo
 
 
 Ends = tuple[Fraction, Fraction]
-"""What is known of a real number."""
+"""The bounds of a real number."""
 MEMORY = "words of memory"
-"""The name of M in expressions: not one that a size may have."""
+"""The symbol of M in expressions, which no size can have as its name."""
 
 
 @record(eq=False)
 class LeadCase:
-    """The leading term where a condition on sizes and P holds; without one, wherever those of the cases before do not.
+    """The leading term under a condition on sizes and P; without one, under the negation of earlier conditions.
 
-    `condition` and `bound` are for people: in sorted sizes a >= b >= c and in Q where that is shorter.
+    `condition` and `bound` are for people: in sorted sizes a >= b >= c and in Q if that is shorter.
     """
 
     when: tuple[s.Fact, ...]
@@ -150,7 +154,7 @@ class LeadCase:
 class LowerBound:
     """A lower bound on words: the leading term of the first case that holds, less `held`.
 
-    In sizes, P and MEMORY. Where only `growth` is known there are no cases, and `held` is not either.
+    The terms are in sizes, P and MEMORY_SYMBOL. If only `growth` is known, `cases` is empty and `held` is None.
     """
 
     kind: str
@@ -163,11 +167,11 @@ class LowerBound:
 
     @property
     def needs_memory(self) -> bool:
-        """Whether it holds for a given memory only."""
+        """True if the bound depends on the memory of a processor."""
         return self.kind == "memory-dependent"
 
     def at(self, point: Mapping[str, int | Fraction]) -> Ends | None:
-        """Its value where P, M and the sizes have values; None where it is known in growth only.
+        """Evaluate the bound at values of P, M and the sizes; None if only its growth is known.
 
         Raises EvaluationError.
         """
@@ -188,7 +192,7 @@ class LowerBound:
 class CommunicationBounds:
     """The lower bounds of the problem that an algorithm solves.
 
-    A processor has `registers` in addition to its arrays; None where recursion leaves their number open, and with it
+    A processor has `registers` in addition to its arrays; None if recursion leaves their number open, and with it
     the bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
     """
 
@@ -200,19 +204,19 @@ class CommunicationBounds:
 
     @property
     def title(self) -> str:
-        """What any algorithm that the bounds hold for computes, in the sizes of the algorithm."""
+        """The result that any algorithm computes for which the bounds hold, in the algorithm's sizes."""
         return str(self.solved.problem["title"])
 
     @property
     def sizes(self) -> str:
-        """How the sizes of the problem are those of the algorithm: empty where they have the same names."""
+        """The sizes of the problem in those of the algorithm, as text; empty if the names are the same."""
         given = {name: format_expression(value) for name, value in self.solved.sizes.items()}
         return ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
 
     def at(self, point: Mapping[str, int | Fraction], memory: Fraction | None) -> dict[str, Ends]:
-        """The bounds on words that have a value, by kind; `memory` are the words of the arrays of a processor.
+        """Evaluate the bounds on words by kind; `memory` is the words of a processor's arrays.
 
-        Those that depend on memory need it. None may be positive: then there need be no communication.
+        Bounds that depend on memory need it. If no bound is positive, communication may be unnecessary.
         """
         known = self.placed(point)
         found: dict[str, Ends] = {}
@@ -229,7 +233,7 @@ class CommunicationBounds:
         return found
 
     def placed(self, point: Mapping[str, int | Fraction]) -> dict[str, int | Fraction]:
-        """The point with P, as the axes give it, if they do."""
+        """Add to a point the P that the axes give, if they do."""
         found = dict(point)
         try:
             extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]
@@ -241,7 +245,7 @@ class CommunicationBounds:
         return found
 
     def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
-        """The flops of any algorithm of the problem, of all processors, at least; None where no bound is known."""
+        """Bound the flops of all processors from below; None without a bound for the problem."""
         text = self.solved.problem.get("flops")
         if text is None:
             return None
@@ -252,12 +256,12 @@ class CommunicationBounds:
         return max(low, Fraction(0))
 
     def words_held(self, memory: Fraction | None) -> Fraction:
-        """What a processor holds at once at most, in its arrays and registers; 0 where that is not known."""
+        """Bound the words that a processor holds at a time in arrays and registers; 0 if unknown."""
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
 
 
 def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
-    """The bounds for the problem that an algorithm on a grid solves."""
+    """Derive the bounds for the problem that an algorithm on a grid solves."""
     reader = _Reader(
         solved, _cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
     )
@@ -267,9 +271,9 @@ def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedP
 
 @record(eq=False)
 class _Reader:
-    """Reads what the file says of a problem, in the sizes of an algorithm, P and MEMORY, which people read as `letter`.
+    """Reads formulas of the data file in the sizes of an algorithm, P and memory, which texts call `letter`.
 
-    With `cores` a node, nodes are the processors.
+    With `cores` per node, nodes are the processors.
     """
 
     solved: SolvedProblem
@@ -282,7 +286,7 @@ class _Reader:
 
     @cached_property
     def _values(self) -> Mapping[str, s.Expr]:
-        """All at once, since a size of the algorithm may have the name of one of the problem."""
+        """The simultaneous substitution of all names, as sizes of both sides may have equal names."""
         processors, memory = b.name("P"), b.name(MEMORY)
         if self.cores is not None:
             processors = s.Binary("/", processors, self.cores, span=self.cores.span)
@@ -294,24 +298,24 @@ class _Reader:
         return {**self.solved.sizes, "P": processors, "M": memory, "Q": effective}
 
     def read(self, text: str) -> s.Expr:
-        """An expression of the file."""
+        """Parse an expression of the data file."""
         return substituted(substituted(parse_expression(text), self._own), self._values)
 
     def read_facts(self, text: str) -> tuple[s.Fact, ...]:
-        """A condition of the file; none where it is empty."""
+        """Parse a condition of the data file; empty if there is none."""
         found = parse_facts(text) if text else ()
         return tuple(substituted_fact(substituted_fact(each, self._own), self._values) for each in found)
 
     def per_core(self, expr: s.Expr) -> s.Expr:
-        """A core's share of the words of a node."""
+        """Return a core's share of the words of a node."""
         return _per_core(expr, self.cores)
 
     def condition(self, text: str) -> str:
-        """A condition of the file for people."""
+        """Return a condition of the data file for people."""
         return conjunction(substituted_fact(each, self._shown) for each in parse_facts(text)) if text else ""
 
     def bound(self, lead: str, whole: s.Expr) -> Formula:
-        """A bound for people: multiplied out where there is one size, else as its theorem has it."""
+        """Return a bound for people: multiplied out for a single size, else as in its theorem."""
         if self.solved.equal or self.cores is not None:
             return sum_text(multiplied_out(substituted(whole, {MEMORY: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
@@ -319,12 +323,12 @@ class _Reader:
         return Formula(substituted(found, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> Formula:
-        """A lower bound of the file up to constants, for people."""
+        """Return a lower bound up to constants for people."""
         return order("Omega", substituted(self.read(text), {MEMORY: b.name(self.letter)}))
 
     @cached_property
     def _shown(self) -> Mapping[str, s.Expr]:
-        """The letters of conditions and bounds for people; P is Q where all processors do the same."""
+        """The letters of conditions and bounds for people; Q is P if all processors perform the same operations."""
         letters = {"M": b.name(self.letter)}
         return letters if self.solved.most is not None else {**letters, "Q": b.name("P")}
 
@@ -351,7 +355,7 @@ def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
 
 
 def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
-    """The cores of a node; None where each processor is a node."""
+    """The number of cores of a node; None if each processor is a node."""
     within = [axis.extent for axis in algorithm.grid if axis.within is not None]
     if not within:
         return None
@@ -377,7 +381,7 @@ def _first_size_text(solved: SolvedProblem) -> str:
 
 
 def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
-    """The real registers of a processor at once, at most; None where an algorithm that is recursive has some."""
+    """Bound the real registers of a processor; None if a recursive algorithm has some."""
     found = 0
     for each in (algorithm, *(other for other in reachable(module, algorithm) if other is not algorithm)):
         own = sum(_is_register(node) for node in s.nodes(each.body))

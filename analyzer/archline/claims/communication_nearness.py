@@ -1,4 +1,4 @@
-"""How near derived words are to a lower bound, in symbols: `1.73 times it` as all sizes grow, or up to a factor."""
+"""Compare the derived words with a lower bound in symbols, and find their limit or a factor."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from archline.records import record
 _P = b.name("P")
 FACTORS = (b.ONE, b.call("log2", _P), *(b.power(_P, b.number(fmpq(1, each))) for each in (6, 3, 2)))
 MAX_LENGTH = 400
-"""Characters of words or memory that are compared in growth."""
+"""The maximum number of characters of forms whose growth is compared."""
 
 
 @record
 class BoundRatio:
-    """What is proved: the ratio in the limit, else a factor of growth; and where the bound is not positive.
+    """A proved relation of words to a lower bound, and where the bound is not positive.
 
-    `attained`: words are the bound, as expressions. `ratio` is that of the words to the bound as all sizes grow, a
-    number or a product, at most that where the words are not exact. `factor`: words are O of the factor times the
-    leading term of the bound, `where` a condition on the sizes holds.
+    `attained`: words equal the bound, as expressions. `ratio` is the limit of words/bound as all sizes grow, a
+    number or a product, or an upper bound on it if `exact` is false. `factor`: words are O of the factor times the
+    leading term of the bound, if the condition `where` holds.
     """
 
     attained: bool = False
@@ -49,7 +49,7 @@ class BoundRatio:
 
 
 def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> BoundRatio:
-    """How near the derived words are to a bound; an empty answer where nothing is proved."""
+    """Compare the derived words with a bound; an empty result if nothing is proved."""
     words, memory = costs["words"], costs["memory"]
     if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
         return BoundRatio()
@@ -69,7 +69,7 @@ def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bo
 
 
 def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
-    """An expression with P and M in sizes; None where it has an M that is not known."""
+    """Express P and M of an expression in sizes; None if the memory is unknown."""
     values: dict[str, s.Expr] = {}
     processors = processors_of(bounds.algorithm)
     if processors is not None:
@@ -82,7 +82,7 @@ def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, me
 
 
 def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
-    """Whether words and bound are the same sum of products."""
+    """Test whether words and bound are the same sum of products."""
     lead = bound.cases[0].lead
     whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
     placed = None if whole is None else _in_size_symbols(costs, bounds, whole, costs["memory"].upper)
@@ -93,7 +93,7 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
 
 
 def _sum(expr: s.Expr | None) -> Sum | None:
-    """The terms of an expression; None where it has no such form."""
+    """Multiply out an expression; None if it has no such form."""
     try:
         return None if expr is None else multiplied_out(expr)
     except OutOfReachError:
@@ -101,7 +101,7 @@ def _sum(expr: s.Expr | None) -> Sum | None:
 
 
 def _single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
-    """The only term of an expression, a product of powers of names, and its coefficient."""
+    """The only term of an expression, a product of powers of names, with its coefficient; else None."""
     match list((_sum(expr) or {}).items()):
         case [(term, coefficient)] if all(isinstance(factor.expr, s.Name) for factor in term.powers):
             return term, coefficient
@@ -110,7 +110,7 @@ def _single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
 
 
 def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
-    """The values of the one size on which the sign depends, `g <= 2`; empty where it depends on others too."""
+    """The values of the only size that decides the bound's sign, as `g <= 2`; empty if others matter."""
     lead = _single_term(_in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper))
     assert bound.held is not None
     held = _single_term(_in_size_symbols(costs, bounds, bound.held, memory.upper))
@@ -126,7 +126,7 @@ def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound
 
 
 def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
-    """The ratio of the leading terms, where what the bound subtracts from its own is of lower order."""
+    """The ratio of leading terms, if the subtrahend of the bound is of lower order; else None."""
     assert words.upper is not None
     above = leading(words.upper)
     held_memory = None if memory.upper is None else leading(memory.upper)
@@ -156,7 +156,7 @@ def _float(value: Constant) -> float:
 
 
 def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
-    """The first of some factors that is proved; empty where none is."""
+    """The first candidate factor that is proved from the closed forms; else empty."""
     assert words.upper is not None
     lead = _in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper)
     text = costs.text(words.upper)
@@ -166,7 +166,7 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
 
 
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
-    """The same by the growth of words and memory, where their forms are too long, with the condition of that."""
+    """The first candidate factor that is proved from the growths, with its condition; else empty."""
     words = growth_of_cost(module, bounds.algorithm, costs, costs["words"])
     upper, where = (words.upper, ()) if words.tight is None else (words.tight.upper, words.tight.where)
     lead = bound.cases[0].lead

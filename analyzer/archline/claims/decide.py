@@ -1,6 +1,6 @@
-"""Decides `ensures`: whether a derived cost equals, stays below or stays above what its author wrote, and its growth.
+"""Decide `ensures`: test whether a derived cost equals, or stays below or above, what its author wrote.
 
-A claim is decided by the first of some tactics that does, and where none does, in cases of the sizes.
+A sequence of tactics is tried on each claim, and where none decides it, cases of the sizes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_UNDEFINED = 200
-"""At so many sizes it is looked whether a claim has a value."""
+"""The number of sizes at which it is tested that a claim has a value."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -66,9 +66,9 @@ def decide_claims(
     ensures: Sequence[s.Ensures] | None = None,
     facts: Sequence[s.Fact] | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdict on every `ensures` of the algorithm, in order, or on those that are given.
+    """Decide every `ensures` of the algorithm, in order, or the given ones.
 
-    The `facts` are those that its runs need (None: what `assumed_facts` finds).
+    The `facts` are needed by runs (None: the result of `assumed_facts`).
     """
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
@@ -86,12 +86,12 @@ def decide_claims(
 
 
 def _full_reason(reason: str) -> str:
-    """Why a claim is not decided; where the time was up, more of it may."""
+    """Return the reason of an undecided claim, with a note if the time limit was reached."""
     return blamed(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
 def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
-    """The verdict; unknown of a claim that would hold as no sizes satisfy its facts."""
+    """Turn a verdict into unknown if the claim holds only because no sizes satisfy its facts."""
     cost = _cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
         return verdict
@@ -108,7 +108,7 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
 
 
 def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
-    """The claim with P as the product of the grid's axes, where these are sizes."""
+    """Replace P in a claim by the product of the grid's axes, if these are sizes."""
     processors = processors_of(algorithm)
     if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
         return ensures
@@ -126,7 +126,7 @@ def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scop
 
 
 def _try_tactics(asked: ClaimQuery) -> Verdict:
-    """The verdict by the tactics that fit what is known of the cost and what is claimed."""
+    """Decide a claim by the tactics that suit its relation and the known bounds."""
     cost, claim = asked.cost, asked.claim
     undefined = _without_value(asked) if asked.compares else None
     if undefined is not None:
@@ -156,7 +156,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
 
 
 def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
-    """A verdict that does not hold with what a reader needs to check it by hand."""
+    """Add to a verdict that does not hold the cost and the deciding sizes."""
     if verdict.outcome == "holds":
         return verdict
     derived, cost, point = cost_text(asked.costs, asked.cost), asked.cost, verdict.point
@@ -169,14 +169,14 @@ def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
 
 
 def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
-    """What is bounded, if it is derived."""
+    """Return the cost that a claim bounds; None if it is not derived."""
     if ensures.processors is not None:
         return time_on(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
     return costs.metrics.get(ensures.metric)
 
 
 def _without_value(asked: ClaimQuery) -> Verdict | None:
-    """The verdict on a claim whose right side has no value at a size that it speaks of; None where none is found."""
+    """Refute a claim whose right side has no value at some size; None if no such size is found."""
     bound = asked.claim.bound
     if not any(_is_partial(each, asked) for each in s.nodes(bound)):
         return None
@@ -192,7 +192,7 @@ def _without_value(asked: ClaimQuery) -> Verdict | None:
 
 
 def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
-    """Whether an operation may have no value at some sizes."""
+    """Test whether an operation may have no value at some sizes."""
     match node:
         case s.Binary(op="/" | "//" | "%", right=divisor):
             with suppress(NotStaticError):
@@ -207,7 +207,7 @@ def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
 
 
 def _at_sizes(asked: ClaimQuery) -> Verdict | None:
-    """By the values at the only sizes that the facts allow; None where there are several, or they do not decide."""
+    """Decide by values if the facts determine all sizes; else None."""
     claim = asked.claim
     if claim.processors is not None:
         return None
@@ -231,7 +231,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
 
 
 def _as_written(asked: ClaimQuery) -> Verdict | None:
-    """Where a claim is a bound as reports write it, or both, under the condition that they write."""
+    """Accept a claim that is textually a bound as reports show it, under the shown condition."""
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.regimes and not cost.alternatives):
         return None
@@ -250,7 +250,7 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
 
 
 def _by_bounds(asked: ClaimQuery) -> Verdict:
-    """By what must never be negative, proved for all sizes, else by values at some."""
+    """Prove margins nonnegative for all sizes, else look for a counterexample."""
     asked = replace(asked, scope=with_cost_symbols(asked.scope))
     try:
         with budget(MAX_TERM_PRODUCTS):
@@ -268,7 +268,7 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
 
 
 def with_cost_symbols(scope: Scope) -> Scope:
-    """The scope in which the symbols of what externs cost have names: counts, which are 0 at least."""
+    """Extend the scope by the symbols of extern costs, which are nonnegative counts."""
     for name in cost_symbols(scope.module.externs.values()):
         if name not in scope.values:
             facts = scope.facts.with_symbol(name, (ZERO,))
@@ -277,7 +277,7 @@ def with_cost_symbols(scope: Scope) -> Scope:
 
 
 def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
-    """The cost with each pair of bounds of which the facts imply that they hold, those of large caches first."""
+    """Pair the upper bounds that the facts imply with each lower bound, bounds of large caches first."""
     if not cost.alternatives:
         return [cost]
     some = facts.with_nonnegative(ONE_LINE)
@@ -292,11 +292,11 @@ class _Comparison:
     claimed: Poly
 
     def proved(self, tactics: Sequence[Proof] = ()) -> bool:
-        """Whether it holds at all sizes."""
+        """Test whether the comparison is proved for all sizes."""
         return all(any(never_negative(each, facts, tactics) for each in group) for facts, group in self._margins())
 
     def unproved(self) -> Verdict:
-        """The verdict where algebra alone does not prove it."""
+        """Look for a counterexample, then for a stronger proof; else the verdict is unknown."""
         asked = self.asked
         for point in asked.points():
             reason = self._contradiction(point)
@@ -311,7 +311,7 @@ class _Comparison:
         return asked.unknown("no proof, and no counterexample at the sizes checked")
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
-        """What must be nonnegative for the claim to hold, one of each group, under the facts of each regime."""
+        """Yield values, one of each group to be nonnegative, with the facts of each regime."""
         claim, cost, known = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
             processors = Poly.symbol(claim.processors.id)
@@ -352,7 +352,7 @@ class _Comparison:
         return f"derived {derived}, claimed {relation} {readable(least) if least == most else digits(least)}"
 
     def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
-        """What is claimed at a point, exactly or, as of log2(3), between two numbers."""
+        """The interval of the claimed value at a point; a single number unless irrational."""
         try:
             return ends(evaluate(self.asked.known.restore(self.claimed), point))
         except EvaluationError:

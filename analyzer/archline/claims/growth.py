@@ -1,4 +1,4 @@
-"""How derived costs grow: closed forms as expressions that the growth prover reads, and its answers about claims."""
+"""Convert derived costs to expressions that the growth prover reads, by regimes and cases."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from archline.language import syntax as s
 from archline.records import replace
 
 WHERE_SOME = ("work", "span")
-"""The outermost call counts."""
+"""Metrics that are positive, as the outermost call counts."""
 
 
 def growth_pieces(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
 ) -> list[Growth]:
-    """The cost in the growth prover's terms, by regimes where it has them; `known` is what the declaration promises.
+    """Convert a cost for the growth prover, by regimes if it has them; `known` are declared facts.
 
-    With `blocks` the upper bound keeps m*floor(e/m), which is e at most.
+    With `blocks` the upper bound keeps m*floor(e/m), which is at most e.
     """
     if not cost.regimes:
         assert cost.lower is not None
@@ -49,7 +49,7 @@ def growth_pieces(
 def pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[list[tuple[Growth, GrowthCase]]]:
-    """The same of an exact form in cases of its sizes: by its regimes, or in one way or another."""
+    """Convert an exact form for the growth prover in cases of its sizes, in one or several ways."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
     by_regimes = [
@@ -69,7 +69,7 @@ def pieces_by_cases(
 
 
 def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
-    """The cost with its bounds and those of its regimes in another form, and the facts of the cases of these."""
+    """Map the bounds of a cost and of its regimes, and the facts of their cases."""
     assert cost.lower is not None
     assert cost.upper is not None
     regimes = tuple(
@@ -81,7 +81,7 @@ def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Fa
 def over_range(
     indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
-    """A cost, and what is known, in terms of the length of a range; None without one, or where its place matters."""
+    """Express a cost and its facts in the length of an index range; None without one, or if the start matters."""
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     found = in_other_forms(cost, indices.moved, indices.facts)
@@ -92,7 +92,7 @@ def over_range(
 
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
-    """The time on so many processors in the growth prover's terms, by the regimes of work and of span."""
+    """Convert the time on a number of processors for the growth prover, by the regimes of work and span."""
     work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     found = []
     for one, other in product(work, span):
@@ -108,7 +108,7 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
 
 
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
-    """What bounds of sizes a case gives, as facts."""
+    """List the bounds on sizes that a case implies, as facts."""
     if facts_of_case not in case.found:
         # All metrics ask about the same cases.
         case.found[facts_of_case] = _known(case)
@@ -116,7 +116,7 @@ def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
 
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:
-    """What bounds say of the sizes: n >= 17, n >= m."""
+    """List bounds on sizes as facts: n >= 17, n >= m."""
     found: list[s.Fact] = []
     for power in facts.powers:
         known = facts.bounds[power.exponent]
@@ -134,17 +134,17 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
 
 
 def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
-    """What is known where a growth is said to hold; nothing of alternatives."""
+    """The facts under which a growth holds, without disjunctions."""
     return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
 
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
-    """Whether all arrays of a recursive algorithm are known to fit, in caches of however few lines."""
+    """Test whether all arrays of a recursive algorithm fit in the cache, even if it has few lines."""
     return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
 
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
-    """What the recurrence of io with a cut-off is O of under conditions, or why that is not known."""
+    """Return the growths of an io recurrence with a cut-off, or the reason why they are unknown."""
     found = "" if cost.orders is None else cost.orders(facts)
     if isinstance(found, str):
         return found
@@ -152,17 +152,17 @@ def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth,
 
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
-    """Whether the growth of io under a condition is known of caches of few lines too; `scope` knows the facts."""
+    """Test whether a growth of io under a condition also holds in caches of few lines."""
     there = with_all(scope.facts, unconditional_facts(growth), scope)
     assert growth.upper is not None
     return all_arrays_fit(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
-    """Whether io is O of a bound in tall caches of few lines, where Z and L are below constants.
+    """Test whether io is O of a bound in tall caches of few lines, where Z and L are constants.
 
-    There it is compared as work, of which it is at most a constant times, or where that is unknown as what it is at
-    most in any cache.
+    There io is at most a constant multiple of work, and compared as work; if work is unknown, by its bound in any
+    cache.
     """
     if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
         return True

@@ -1,7 +1,7 @@
-"""A cost in cases of its sizes, in each of which it lies between expressions with the same leading terms.
+"""Split a cost in cases of its sizes, and enclose it in each case by bounds with the same leading terms.
 
-What rounding by a number takes away is a bounded remainder: with n = 8*q + r in place of each floor, n*floor(n/8) -
-4*floor(n/8)^2 is n^2/16 and terms of lower order. Maxima are resolved by the sign of what they are of.
+Rounding by a number leaves a bounded remainder: with n = 8*q + r in place of each floor, n*floor(n/8) -
+4*floor(n/8)^2 is n^2/16 plus terms of lower order. Maxima are resolved by the sign of their argument.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ MAX_CLASSES, STRIP = 64, 4
 Conditions: TypeAlias = tuple[Poly, ...]
 MAX_REST = 100
 REST, PART = "rest ", "part "
-"""Of a floor, which is a whole number, and of a maximum. No program has such names."""
+"""Prefixes of remainder symbols: of a floor, which is an integer, and of a fraction. No program has such names."""
 
 
 @record
 class GrowthCase:
-    """Where all `conditions` are at least 0, a cost lies between two expressions without rounding by numbers.
+    """A case with nonnegative `conditions`, in which expressions without rounding by numbers bound a cost.
 
-    With `some_classes` it does so only at some remainders of the sizes, or the conditions hold at a few sizes more.
+    With `some_classes` they do so only at some remainders of the sizes, or the conditions hold at a few more
+    sizes.
     """
 
     conditions: Conditions
@@ -47,7 +48,7 @@ class GrowthCase:
 
 
 def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
-    """Where one of some cases holds: both sides of one condition are none."""
+    """The condition that one of several cases holds; complementary conditions cancel."""
     found = [case.conditions for case in cases]
     while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
         found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
@@ -58,7 +59,7 @@ def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
 
 
 def _sides(first: Conditions, second: Conditions) -> bool:
-    """Whether two lists of conditions differ by one, of which one of both holds everywhere."""
+    """Test whether two lists of conditions differ by a single, complementary condition."""
     one, other = ([each for each in ours if each not in theirs] for ours, theirs in ((first, second), (second, first)))
     if len(one) != 1 or len(other) != 1:
         return False
@@ -68,7 +69,7 @@ def _sides(first: Conditions, second: Conditions) -> bool:
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
-    """The cases of an expression, in ways of which the later ones take longer; fewer where there are too many."""
+    """Yield lists of cases of an expression, in increasingly slow ways; ways with too many cases are skipped."""
     for way in (_rounded, _by_classes):
         found = list(islice(way(value, facts), MAX_CASES + 1))
         if found and None not in found and len(found) <= MAX_CASES:
@@ -76,7 +77,7 @@ def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
 
 
 def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """With bounded remainders in place of what rounding takes away; None where an atom has no bounds."""
+    """Yield cases with bounded remainders in place of rounding; None if an atom has no bounds."""
     for conditions, known, part in _by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _Remainders(known)
         smooth = part.map_atoms(remainders.smooth)
@@ -89,7 +90,7 @@ def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 
 def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """By the remainders of the sizes, of which the value is a polynomial in each class: those of one sign together."""
+    """Yield cases by remainders of the sizes; the value is a polynomial in each case."""
     found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_classes(value, facts))
     for known, part, sizes in classes:
@@ -113,7 +114,7 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
-    """What is known, the value in whole blocks, and these in the sizes, for all remainders of the sizes."""
+    """Yield the facts, the value in whole blocks, and the blocks in sizes, for all remainders of the sizes."""
     periods = _remainder_periods(value)
     for rests in product(*(range(each) for each in periods.values())):
         known: Facts | None = facts
@@ -131,14 +132,14 @@ def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str,
 
 
 def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> Poly:
-    """The least, or greatest, coefficients of several polynomials."""
+    """Combine several polynomials by the minimum or maximum of each coefficient."""
     monomials = dict.fromkeys(monomial for each in forms for monomial in each.terms)
     ends = {each: end([form.terms.get(each, fmpq(0)) for form in forms]) for each in monomials}
     return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
 
 
 def _remainder_periods(value: Poly) -> dict[str, int]:
-    """After how much of each size its remainders by numbers come again; nothing where there are too many classes."""
+    """The period of each size after which its remainders repeat; empty if there are too many classes."""
     found: dict[str, int] = {}
     for atom in value.atoms_within():
         if isinstance(atom, a.Floor) and atom.modulus.is_constant and a.is_integral(atom.argument):
@@ -153,10 +154,10 @@ def _remainder_periods(value: Poly) -> dict[str, int]:
 def _by_signs(
     value: Poly, facts: Facts, conditions: Conditions, linear: bool = False, strip: int = STRIP
 ) -> Iterator[tuple[Conditions, Facts, Poly]]:
-    """The value without maxima, on either side of each change of sign; first of the maximum that leaves the fewest.
+    """Split a value into cases without maxima, starting with the maximum that leaves the fewest.
 
-    With `linear` those stay in which more than one quotient is rounded. Where a symbol is one of a few expressions, a
-    `strip` at most, each is looked at.
+    With `linear`, maxima with more than one rounded quotient remain. A symbol with at most `strip` possible values
+    is enumerated.
     """
     if conditions and (found := _narrow_symbol(value, facts, strip)) is not None:
         name, places = found
@@ -180,19 +181,19 @@ def _by_signs(
 
 
 def _linear(argument: Poly) -> bool:
-    """Whether a sign is that of an expression in which nothing is rounded."""
+    """Test whether the sign of an expression does not depend on rounding."""
     return not any(isinstance(each, a.Floor) for each in without_floor(argument, Facts()).atoms_within())
 
 
 def _innermost(value: Poly) -> list[a.PositivePart]:
-    """The maxima in which there are no others."""
+    """The maxima that contain no other maximum."""
     maxima = dict.fromkeys(each for each in value.atoms_within() if isinstance(each, a.PositivePart))
     innermost = [each for each in maxima if not maxima.keys() & set(each.argument.atoms_within())]
     return sorted(innermost, key=lambda each: each.key)
 
 
 def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
-    """The value where what a maximum is of is at least 0, and where it is below; nothing where facts say none of it."""
+    """The value where the argument of a maximum is nonnegative and where it is negative; empty without facts."""
     argument = atom.argument
     found = []
     below = -argument - 1 if a.is_integral(argument) else -argument
@@ -207,7 +208,7 @@ def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> lis
 
 
 def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
-    """A symbol that facts bound so closely that it is one of a few expressions; None where there is none."""
+    """Find a symbol that the facts restrict to a few expressions; None without one."""
     for name in sorted(value.names & facts.bounds.keys()):
         for low, high in product(facts.bounds[name].lower, facts.bounds[name].upper):
             width = high - low
@@ -218,7 +219,7 @@ def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly
 
 
 def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound without the remainders."""
+    """Bound a value without the remainder symbols; None if that fails."""
     for name in names:
         most = facts.bounds[name].most
         own = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
@@ -234,7 +235,7 @@ def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly |
 
 
 class _Remainders:
-    """Bounded symbols, each at least 0, in place of what rounding takes away."""
+    """Introduces bounded nonnegative symbols in place of rounding."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.names = facts, list[str]()
@@ -246,7 +247,7 @@ class _Remainders:
 
     @memoised
     def smooth(self, atom: Atom) -> Poly | None:
-        """An atom as an expression with remainders; None for one that stays."""
+        """Replace an atom by an expression with remainders; None for an atom that stays."""
         match atom:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and a.is_integral(argument):
                 return (argument.map_atoms(self.smooth) - self._remainder(REST, modulus - 1)) * modulus**-1

@@ -1,7 +1,8 @@
-"""Claims on growth: by the bounds of a cost, by its recurrence, by the growth that is shown; and which growth is shown.
+"""Decide claims on growth from the bounds of a cost, its recurrence or its shown growth; and choose the shown
+growth.
 
-At the least sizes a cost and a claim may be 0, one of them alone: growth, which reads logarithms as those of 2 more,
-says nothing there, so that values are looked at.
+At the smallest sizes a cost or a claim may be 0 alone. Growth reads logarithms with their argument increased
+by 2, and claims nothing there, so values are compared.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from archline.records import record, replace
 
 LEAST_RISE = 1.5
 MAX_ZERO_COST_SIZE = 100
-"""How many of the smallest sizes are looked at for a cost of 0."""
+"""The number of smallest sizes that are searched for a cost of 0."""
 SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
-"""Where logarithms of a size, or of its half, are 0."""
+"""Sizes at which the logarithm of a size, or of its half, is 0."""
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
 def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
-    """By the bounds of the cost, at sizes where neither side is 0 alone."""
+    """Decide a growth claim from the bounds of the cost, and from zeros at small sizes."""
     asked = replace(asked, scope=assuming_facts(asked.scope, *asked.claim.when))
     first = _compare_growth(asked, asked.scope.facts, asked.facts)
     proved = first.outcome == "holds"
@@ -71,7 +72,7 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
 
 
 def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """The growth at the sizes that the facts allow; `known` is what they say of the symbols."""
+    """Decide the growth at the sizes that the facts allow; `known` are these facts about symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
     moved = over_range(indices, cost, facts, known)
@@ -89,7 +90,7 @@ def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) 
 
 @record
 class _Confirmation:
-    """Checks a counterexample to a growth claim against the cost itself: the prover saw bounds of it in one regime."""
+    """Checks a counterexample to a growth claim at the cost itself, as the prover saw bounds in one regime."""
 
     cost: Cost
     facts: tuple[s.Fact, ...]
@@ -107,11 +108,11 @@ class _Confirmation:
         return self._witness(found) if stands else None
 
     def shown(self, side: str, refuted: Refuted) -> Witness:
-        """The witness of a counterexample to what is known up to a constant, which values do not confirm."""
+        """Return the witness of a counterexample known up to constants, which values do not confirm."""
         return self._witness(self.ratios(side, refuted))
 
     def ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
-        """Sizes, the least ratio there of the cost to the claim (O) or the other way round, and whether it is exact."""
+        """List sizes with the least ratio of cost to claim (O) or claim to cost, and whether it is exact."""
         found = ((each, self._ratio(side, each)) for each in refuted.points)
         return [(point, *ratio) for point, ratio in found if ratio is not None]
 
@@ -121,7 +122,7 @@ class _Confirmation:
         return Witness(texts, frozenset(name for each in ends for name in each.names))
 
     def _ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
-        """None where it has no value or the facts do not hold."""
+        """The ratio at a point; None if it has no value or the facts do not hold."""
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)
@@ -138,7 +139,7 @@ class _Confirmation:
 
 
 def by_recursion(asked: ClaimQuery) -> Verdict | None:
-    """By the recurrence of the cost; None where it has none."""
+    """Decide a growth claim from the recurrence of the cost; None without a recurrence."""
     claim, cost = asked.claim, asked.cost
     if asked.compares or claim.processors is not None or cost.recursion is None:
         return None
@@ -171,13 +172,13 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
 
 
 def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) -> Witness | None:
-    """A counterexample that is a curve of one size, which passes integers: growth says nothing at single points."""
+    """Accept a counterexample only if it is a curve of one size, as growth says nothing at single points."""
     stands = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
     return confirmation.shown(side, refuted) if stands else None
 
 
 def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
-    """By the growth that reports show."""
+    """Decide a growth claim from the growth that reports show."""
     claim = asked.claim
     found = growth_of_cost(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
     uppers, lowers = found.ends(set(map(format_fact, claim.when)))
@@ -192,7 +193,7 @@ def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
 
 
 def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
-    """Whether zeros are to be looked for: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as full."""
+    """Test whether zeros matter: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as nonempty."""
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
     below = asked.claim.relation != "O"
@@ -210,10 +211,10 @@ def _is_logarithm(atom: Atom) -> bool:
 
 
 def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
-    """The verdict on a proved growth claim from below at the least sizes, if it is refuted there.
+    """Refute a proved lower growth claim at the smallest sizes, if it is false there.
 
-    Growth reads log2(w) as log2(2 + w). So a cost such as k*log2(n) seems Omega(k), and is 0 at n = 1: there the cost
-    has its own value, and a logarithm of the claim that vanishes claims nothing.
+    Growth reads log2(w) as log2(2 + w), so that k*log2(n) seems Omega(k), but is 0 at n = 1. There the cost has
+    its exact value, and a logarithm of the claim that vanishes claims nothing.
     """
     claim, cost, costs = asked.claim, asked.cost, asked.costs
     if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
@@ -249,7 +250,7 @@ def _divides_by_zero(cost: Cost, values: Mapping[str, Poly]) -> bool:
 
 
 def _without_vanishing(expr: s.Expr) -> s.Expr | None:
-    """Without logarithms of 1, and what they are factors of; None where the parts are to be looked at."""
+    """Remove logarithms of 1, and terms with such a factor; None if the parts are to be rewritten."""
     match expr:
         case s.Call(function="log2", arguments=(argument,)) if not s.names(argument):
             with suppress(*NO_VALUE):
@@ -268,7 +269,7 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
 
 
 def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
-    """The least sizes that a claim speaks of."""
+    """List the smallest sizes that a claim covers."""
     return list(
         islice(
             (each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), MAX_ZERO_COST_SIZE
@@ -277,7 +278,7 @@ def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
 
 
 def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
-    """The verdict of small sizes at which one side of a claim is 0 alone; unknown where that is the lower bound."""
+    """Find a small size at which only one side of a claim is 0; unknown if that is the lower bound."""
     for place in _small_points(asked):
         ends, claimed = _ends(asked.cost, place), _claimed(asked.claim, place)
         if ends is None or claimed is None:
@@ -294,13 +295,13 @@ def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
 
 
 def _both_zero(asked: ClaimQuery, point: Mapping[str, int]) -> bool:
-    """Whether cost and claim are 0 at a point."""
+    """Test whether cost and claim are 0 at a point."""
     ends = _ends(asked.cost, point)
     return _claimed(asked.claim, point) == 0 and ends is not None and ends[1] <= 0
 
 
 def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
-    """Whether a range of two indices is empty, where growth in their distance says nothing, and no logarithm is 0."""
+    """Test whether a range of two indices is empty at a point at which all other sizes are at least 2."""
     if indices is None or indices.low not in point or indices.high not in point:
         return False
     sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
@@ -308,7 +309,7 @@ def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
 
 
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
-    """The least that is claimed at a point; None where it has no value."""
+    """The least claimed value at a point; None if it has no value."""
     try:
         return ends(evaluate(ensures.bound, point))[0]
     except NO_VALUE:
@@ -323,12 +324,12 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
 
 
 def growth_text(orders: Iterable[Growth]) -> str | None:
-    """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+    """Join growths as text: Theta, or O and Omega if they are known."""
     return joined((each.text or "" for each in orders), ", ") or None
 
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
-    """What a cost is Theta of, or O and Omega as far as they are known, each where neither side alone is 0."""
+    """Select the growths to show, each restricted to sizes at which neither side alone is 0."""
     scope = declared_scope(module, algorithm)
 
     def agrees(order: Growth) -> bool:

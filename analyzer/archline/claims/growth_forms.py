@@ -1,4 +1,7 @@
-"""Closed forms as the growth prover reads them: expressions without differences, rounding and conditions."""
+"""Convert the closed forms of costs to expressions for the growth prover.
+
+The expressions have no differences, rounding or conditions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ MAX_PROOF = 20_000
 
 
 def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
-    """Expressions that a cost between two ends is at least and at most a constant times."""
+    """Return expressions that bound a cost within constant factors: one below, one above."""
     below, above = _read(costs, ends, known, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
         most = without_conditions(ends[1], known)
@@ -38,7 +41,7 @@ def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks:
 
 
 def _is_rounded_power(expr: s.Node) -> bool:
-    """Whether it is a number to a rounded logarithm, of which the prover knows nothing inside of a factor."""
+    """Test for a power with a rounded logarithm as exponent, which the prover cannot read in a factor."""
     match expr:
         case s.Binary(op="^", right=s.Call(function="ceil", arguments=(s.Call(function="log2"),))):
             return True
@@ -60,7 +63,7 @@ def _read(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> 
 
 
 def without_conditions(value: Poly, known: Facts) -> Poly:
-    """At least the value, with 1 in place of the indicators that are added; in nested maxima they may cancel."""
+    """Bound a value from above with 1 in place of indicators in its terms; nested maxima may cancel."""
     maxima = sorted((each for each in value.atoms_within() if isinstance(each, a.PositivePart)), key=str)
     for atom in maxima if value.atoms() >= set(maxima) else ():
         pair = pair_of(value, atom, known)
@@ -71,17 +74,17 @@ def without_conditions(value: Poly, known: Facts) -> Poly:
 
 # Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
 def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """An expression for the growth prover that a lower bound is at least a constant times."""
+    """Return an expression that a lower bound is at least a constant times."""
     return _lower(costs, growth_lower_bound(value, known), known)
 
 
 def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """An expression for the growth prover that an upper bound is at most a constant times."""
+    """Return an expression that an upper bound is at most a constant times."""
     return _tree(costs, uncapped(value, known, upper=True), True)
 
 
 def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
-    """An expression that the value is at most (upper) or at least, with powers of logarithms as powers of sizes."""
+    """Bound a value by an expression, with powers of logarithms as powers of sizes."""
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     merged = _merge_logarithms(value, upper)
@@ -91,12 +94,12 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
-    """An expression without differences that the value is at least, if one is proved for the integer sizes."""
+    """Return an expression without differences that the value is at least, if one is proved."""
     return without_differences(costs, value, facts) or _below(costs, value, value, facts)
 
 
 def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
-    """A part that a value is at least, without a number less: what is at least 1 and e - d is at least e/(1 + d)."""
+    """Bound a value from below by a part of it without negative constant: e - d >= e/(1 + d) if e - d >= 1."""
     merged = _merge_logarithms(part, False)
     less = min(fmpq(0), merged.constant_term)
     if less and merged != part and is_at_least(value, ONE, facts):
@@ -105,7 +108,7 @@ def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
 
 
 def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
-    """An expression without differences that the value is at least, proved for the integer sizes."""
+    """Bound a value from below by an expression without differences, proved for integer sizes; else None."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _below(costs, value, value, facts)
@@ -123,7 +126,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
 
 
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
-    """At least the value: e for m*floor(e/m), and for other `floors` by sizes, where that is added."""
+    """Bound a value from above with e in place of m*floor(e/m), and of other `floors` by sizes."""
 
     def is_least(each: Poly) -> bool:
         return facts.nonnegative(each.substitute(facts.rewrites))
@@ -155,7 +158,7 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
 
 
 def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
-    """How much of some of its terms a value is proved to be at least; where the least share is not, no other is."""
+    """The largest tried share of a part that a value is proved to be at least; None without one."""
     most, middle, least = SHARES
     if is_at_least(value, kept.scaled(most), facts):
         return most
@@ -165,7 +168,7 @@ def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
 
 
 def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
-    """The positive terms that are no multiples of negative ones: (q - 1)*b + r is at least r, as q may be 1."""
+    """The positive terms that are not multiples of negative ones: (q - 1)*b + r >= r, as q may be 1."""
     negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
     return Poly(
         {
@@ -177,7 +180,7 @@ def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
 
 
 def _without_maxima(value: Poly, share: fmpq) -> Poly:
-    """A share of e for each max(0, e) that is added, which is no less and harder to compare."""
+    """Replace each added max(0, e) by a share of e, which is a lower bound."""
     found = ZERO
     for monomial, coefficient in value.terms.items():
         rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
@@ -190,7 +193,7 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
 
 
 def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
-    """Whether one value is proved to be at least another, with limited effort."""
+    """Test whether one value is proved to be at least another, with limited effort."""
     try:
         with budget(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
@@ -205,7 +208,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
 
 
 def _merge_logarithms(value: Poly, upper: bool) -> Poly:
-    """One logarithm of each size is enough: ceil(log2(n + c)) is close to ceil(log2(n))."""
+    """Bound logarithms of each size by a single one: ceil(log2(n + c)) is close to ceil(log2(n))."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
         term = Poly.constant(coefficient)
@@ -225,7 +228,7 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
 
 
 def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
-    """Bounds of ceil(log2(e)) in ceil(log2(n)), n >= 1, for an e that lies between c*n - d and c*n + d'.
+    """Bound ceil(log2(e)) by ceil(log2(n)) and constants, n >= 1, if e lies between c*n - d and c*n + d'.
 
     c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
     """
@@ -247,7 +250,7 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
-    """A term without its sign."""
+    """Convert a term, without its sign."""
     powers: dict[_Level, list[tuple[int, int]]] = {}
     rest: list[tuple[Atom, int]] = []
     for atom, power in monomial:
@@ -268,23 +271,23 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
 
 @record
 class _Level:
-    """rate*log2(argument), rounded up (1) or down (-1) to an integer, or neither (0)."""
+    """An exponent rate*log2(argument), rounded up (1), down (-1) or not at all (0)."""
 
     argument: Poly
     rate: fmpq
     rounding: int
 
     def room(self, base: fmpq, upper: bool) -> fmpq:
-        """What base^(rate*log2(argument)) is multiplied with to bound the power of the rounded exponent.
+        """The factor that bounds a power with rounded exponent by base^(rate*log2(argument)).
 
-        b^ceil(y) lies between b^y and b*b^y, whichever is larger, and b^floor(y) between b^y and b^y/b.
+        b^ceil(y) lies between b^y and b*b^y, and b^floor(y) between b^y and b^y/b, in order of size.
         """
         rises = (base > 1) == (self.rounding > 0)
         return base**self.rounding if rises == upper else fmpq(1)
 
 
 def _level(atom: Atom) -> _Level | None:
-    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m)."""
+    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m); else None."""
     if not isinstance(atom, a.Exponential):
         return None
     match a.single_atom(atom.exponent):

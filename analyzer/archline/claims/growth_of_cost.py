@@ -1,4 +1,4 @@
-"""How a cost grows: a short expression that it is Theta of, or O and Omega, each shown by the growth prover."""
+"""Derive how a cost grows: short expressions for Theta, O and Omega, each proved by the growth prover."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ from archline.recurrences.exact.base_cases import uncapped
 
 @record
 class CostGrowth:
-    """What a cost is O of and Omega of, each None where it is not known.
+    """The growth of a cost: upper (O) and lower (Omega), each None if unknown.
 
-    `under` holds what it is O or Theta of under conditions, where one expression does not serve
-    everywhere. `tight` is what it is Theta of from some sizes on, where at smaller ones it may vanish.
+    `under` has growths under conditions, if no single expression holds everywhere. `tight` is the Theta class from
+    some sizes on, if the cost may vanish at smaller ones.
     """
 
     upper: s.Expr | None
@@ -62,7 +62,7 @@ class CostGrowth:
     tight: Growth | None = None
 
     def ends(self, given: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
-        """All that a cost is O of, and Omega of, where the given facts, as text, hold."""
+        """List all upper and all lower growths that hold under the given facts, which are text."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
         facts = [[format_fact(fact) for fact in unconditional_facts(each)] for each in cases]
         some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
@@ -72,12 +72,12 @@ class CostGrowth:
 
     @property
     def known(self) -> bool:
-        """Whether one expression bounds it from both sides, at all sizes."""
+        """True if one expression bounds the cost from both sides at all sizes."""
         return self.upper is not None and same(self.upper, self.lower)
 
     @property
     def orders(self) -> tuple[Growth, ...]:
-        """`Theta(...)`, or `O(...), Omega(...)` as far as they are known."""
+        """The growths to report: Theta, or O and Omega if they are known."""
         if self.under and None in (self.upper, self.lower):
             return self.under
         if self.known:
@@ -88,27 +88,27 @@ class CostGrowth:
 
     @property
     def text(self) -> str | None:
-        """All of these."""
+        """The growths to report, as text."""
         return ", ".join(str(each.text) for each in self.orders) or None
 
 
 def theta(order: s.Expr, *where: s.Fact) -> Growth:
-    """What grows like one expression where facts hold, at all sizes if there are none."""
+    """Return the Theta growth by an expression, under conditions."""
     return Growth(order, order, where=where)
 
 
 START_SIZES = (2, 3, 4)
-"""From which sizes on a cost is compared that may vanish at smaller ones."""
+"""Sizes from which on a cost is compared if it may vanish at smaller ones."""
 ROUNDED = 16
-"""The same of forms with quotients that are rounded."""
+"""The start size for forms with rounded quotients."""
 MAX_COMPARED = 24
-"""Of lower bounds with more terms it is not tried from which sizes on they suffice, which takes long."""
+"""For lower bounds with more terms no start size is searched, which would take long."""
 TALL_CACHE = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
-"""What is taken of a cache of which nothing is said: it has more lines than a line has words."""
+"""The assumption about a cache without facts: it has at least as many lines as a line has words."""
 
 
 def growth_of_cost(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """How a cost grows at the sizes that the algorithm allows, by its own bounds and those of related metrics."""
+    """Derive the growth of a cost at the allowed sizes, from its bounds and from related metrics."""
     return search(lambda: _searched(module, algorithm, costs, cost), CostGrowth(None, None))
 
 
@@ -135,7 +135,7 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
 
 
 def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
-    """The plainer bounds of an exact form with maxima, where guards that the sizes decide are not counted."""
+    """The simpler bounds of an exact form with maxima, derived without guards that the sizes decide."""
     if not cost.exact or cost.upper is None or not any(isinstance(each, PositivePart) for each in cost.upper.atoms()):
         return ()
     found = derive_unguarded(module, algorithm).get(cost.metric)
@@ -143,7 +143,7 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
-    """The accesses in place of io with guards, which bounds of io count as if they held."""
+    """The access count, as a bound for io with guards, which bounds on io ignore."""
     guards = cost.alternatives and any(isinstance(each, s.If) for each in s.nodes(algorithm.body))
     return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
 
@@ -151,7 +151,10 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
 def _growth_of_the_sure(
     module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts
 ) -> s.Expr | None:
-    """A growth from below, without what may be 0: of p + max(0, n - p*m) that of p; 1 where no more is known."""
+    """Bound growth from below without terms that may be 0: p + max(0, n - p*m) grows at least as p.
+
+    Returns 1 if the value is only known to be positive, None if not even that.
+    """
     value = known.simplify(lower.substitute(known.rewrites))
     terms = {each: number for each, number in value.terms.items() if number < 0 or not _has_maximum(each)}
     sure = Poly(terms)
@@ -165,7 +168,7 @@ def _has_maximum(monomial: Monomial) -> bool:
 
 
 def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """The growth with what the recurrence says, where that is sharper than what the bounds do."""
+    """Sharpen a growth by the solution of the recurrence."""
     facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
@@ -191,9 +194,9 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
 
 
 def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
-    """What the recurrence of a cost says of its growth; None where there is no recurrence, or none that ends.
+    """Derive the growth of a cost from its recurrence; None without a terminating recurrence.
 
-    It is in the length of a range where the recurrence is.
+    For a recurrence over a range of indices, it is in terms of the range's length.
     """
     if cost.recursion is None:
         return None
@@ -208,7 +211,7 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
 
 
 def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
-    """The sharper one of two upper bounds on growth, or of two lower ones; the first where neither is proved so."""
+    """Return the sharper of two upper (or lower) growth bounds; the first if neither is proved to be."""
     if one is None or other is None or domain is None:
         return other if one is None else one
     small, large = (other, one) if upper else (one, other)
@@ -216,7 +219,7 @@ def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | N
 
 
 def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """How a cost grows by its own bounds, as an `ensures` on it is decided."""
+    """Derive the growth of a cost from its own bounds."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*facts_in_sizes(algorithm), *assumed(algorithm))
@@ -240,7 +243,7 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
 ) -> Growth | None:
-    """Theta of a cost that may vanish at the least sizes: all are raised, then each is let go that need not be."""
+    """Find the Theta class of a cost that may vanish at small sizes: raise all sizes, then lower each again."""
     assert cost.lower is not None
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
@@ -274,13 +277,13 @@ def _from_sizes(
 
 
 def _after_zeros(value: Poly, name: str, start: int) -> int:
-    """The least size from which on up to a start a value is above 0."""
+    """The least size, up to `start`, from which on a value is positive."""
     positive = takewhile(lambda size: evaluate(value, {name: size}) > 0, range(start - 1, 0, -1))
     return min(positive, default=start)
 
 
 def _start_sizes(value: Poly) -> tuple[int, ...]:
-    """The sizes to try: small ones, and the first one behind all numbers that a size is compared with."""
+    """List start sizes to try: small ones, and one above all numbers that sizes are compared with."""
     numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
     rounded = any(isinstance(atom, Floor) and atom.modulus.is_constant for atom in value.atoms_within())
     more = (each + 1 for each in (max(numbers, default=0),) if START_SIZES[-1] <= each)
@@ -288,7 +291,7 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """What a recurrence with a cut-off is O of, each growth with its condition."""
+    """Derive the growths of a recurrence with a cut-off, each with its condition."""
     said = "Z" in s.names(algorithm.where)
     facts = (*facts_in_sizes(algorithm), *(() if said else (TALL_CACHE,)))
     found = growth_of_recurrence(cost, facts)
@@ -309,13 +312,13 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
 def growth_of(
     costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> s.Expr | None:
-    """What an expression in sizes is Theta of, in short; None where that is not known."""
+    """Return the Theta class of an expression in sizes; None if it is not known."""
     found = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
     return found.upper if found.known else None
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> CostGrowth:
-    """Theta as soon as it is proved; else the first bounds found, and what it is in each of its cases."""
+    """Return the first tight growth that is proved; else the best bounds, with growths by case."""
     upper, lower, under, domain = None, None, tuple[Growth, ...](), domain_of(facts)
     tight: Growth | None = None
     with suppress(OutOfBudgetError):
@@ -331,9 +334,9 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
 def _searches(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[_Search]:
-    """What finds the growth: of the blocks as they are, of what they divide, and of an exact form in cases.
+    """Yield growth searches: with blocks, without blocks, and by cases of an exact form.
 
-    None for a closed form or facts that have no growth.
+    None for a closed form or facts without growth.
     """
     if cost.lower is None or cost.upper is None:
         return
@@ -353,7 +356,7 @@ def _searches(
 
 
 def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
-    """The cost with bounds from which growths are read: 2^ceil(log2(p)) is Theta(p), a condition 1 at most."""
+    """Simplify bounds within constant factors: 2^ceil(log2(p)) as Theta(p), a condition as at most 1."""
     if cost.regimes or cost.lower is None or cost.upper is None:
         return cost
     lower = -without_rounded_powers(-cost.lower, known)
@@ -364,7 +367,7 @@ def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
 
 
 class _Search:
-    """The search for what a cost grows like, from its bounds in each case and as the growth prover reads them."""
+    """Searches the growth of a cost, from its bounds in each case as the prover reads these."""
 
     def __init__(
         self,
@@ -382,16 +385,16 @@ class _Search:
     def of_cases(
         cases: Sequence[tuple[Growth, GrowthCase]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
     ) -> _Search:
-        """What finds the growth of an exact form in cases."""
+        """Build the search for an exact form in cases."""
         pieces = [piece for piece, _ in cases]
         return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
     def proves(self, found: s.Expr | None) -> bool:
-        """Whether the cost is Theta of what was found where more is known."""
+        """Test whether the cost is Theta of an expression found under more facts."""
         return found is not None and self._above(found) and self._below(found)
 
     def growth(self) -> CostGrowth:
-        """What the cost is O of and Omega of."""
+        """Search the upper and the lower growth of the cost."""
         uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
         upper: s.Expr | None = None
         proposed = LazyList(self._proposed(uppers))
@@ -406,7 +409,7 @@ class _Search:
         return self._by_cases(found) if len(self._cases) > 1 else found
 
     def _by_cases(self, found: CostGrowth) -> CostGrowth:
-        """The least of what the cost is Theta of in each case, if it is that; else each with its cases."""
+        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case."""
         if any(case.some_classes for _, case in self._cases):
             return found
         nowhere = [each for each in self._cases if not each[1].upper]
@@ -431,12 +434,12 @@ class _Search:
         return replace(found, under=under)
 
     def _less(self, one: s.Expr, other: s.Expr) -> bool:
-        """Whether the first grows less than the second at all sizes, and not the other way round."""
+        """Test whether the first expression grows strictly less than the second at all sizes."""
         known = self._everywhere
         return known is not None and holds(one, other, known) and not holds(other, one, known)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
-        """What to try: what the recursive cases grow like, then together with the others."""
+        """Yield candidates: the growth of the recursive cases, then that of all cases."""
         seen = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
@@ -459,14 +462,14 @@ class _Search:
         )
 
     def _above(self, order: s.Expr) -> bool:
-        """Whether the cost is O of it."""
+        """Test whether the cost is O of an expression."""
         return all(
             domain is None or piece.is_zero or (piece.upper is not None and holds(piece.upper, order, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
     def _below(self, order: s.Expr) -> bool:
-        """Whether it is O of the cost."""
+        """Test whether an expression is O of the cost."""
         return all(
             domain is None or (piece.lower is not None and holds(order, piece.lower, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
@@ -474,7 +477,7 @@ class _Search:
 
 
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
-    """The bounds by regimes, that of the recursive cases first."""
+    """List the bounds by regime, those of the recursive cases first."""
     if cost.regimes:
         return [_without_caps(each.lower, each.upper, each.cases) for each in reversed(cost.regimes)]
     assert cost.lower is not None
@@ -483,7 +486,7 @@ def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
 
 
 def _without_caps(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
-    """Bounds without sizes that are cut off at numbers, as far as the first case decides."""
+    """Remove caps of sizes by numbers from bounds, if the first case decides them."""
     if lower == upper or not cases:
         return lower, upper
     return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)

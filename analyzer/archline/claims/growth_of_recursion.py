@@ -1,4 +1,4 @@
-"""How a recursive cost grows by its recurrence, solved over real sizes as `archline recurrence` does."""
+"""Derive the growth of a recursive cost by solving its recurrence over real sizes, as `archline recurrence` does."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MAX_EFFORT = 200_000
 
 @record
 class BySolving:
-    """What a cost is O of and Omega of, each None where it is not known; `reason` says why O is not.
+    """The upper and lower growth of a recurrence, each None if unknown; `reason` explains a missing upper one.
 
-    The lower bound holds from `least` on, a value of `size`; at smaller sizes the cost may be 0. Without a `size` it
-    holds at all. `pieces` say both where conditions hold of which one always does, if they differ.
+    The lower growth holds for `size` >= `least`, as the cost may be 0 at smaller sizes; without a `size` it holds
+    everywhere. If they differ, `pieces` have both under conditions that cover all cases.
     """
 
     upper: s.Expr | None
@@ -37,7 +37,7 @@ class BySolving:
 
 
 def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact] = ()) -> BySolving:
-    """The growth of a recursive cost where the facts hold; `added` gives the growth of the cost outside the calls."""
+    """Solve a recurrence for its growth under facts; `added` gives the growth of the cost outside calls."""
     try:
         with budget(MAX_EFFORT, own=True):
             if recurrence.scales:
@@ -94,7 +94,10 @@ def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
 
 
 def _solved(problem: RealRecurrence) -> list[Growth]:
-    """What a recurrence grows like, by conditions of which the first that holds applies. Raises OutOfReachError."""
+    """Solve a recurrence; return growths; the first with a true condition applies.
+
+    Raises OutOfReachError.
+    """
     match solve(problem):
         case SolvedGrowth(growths=growths):
             return list(growths)

@@ -1,7 +1,7 @@
-"""Claims on the growth of io, which has several bounds on each side: any one of them may decide.
+"""Decide claims on the growth of io from several bounds on each side; any single bound may suffice.
 
-From above these are the bounds of regimes that the facts imply, and what a recurrence with a cut-off grows like; from
-below those of the written schedule, and what every schedule fetches.
+Upper bounds are those of regimes that the facts imply, and the growth of a recurrence with a cut-off; lower
+bounds are those of the written schedule, and of every schedule.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NOT_FROM_ABOVE = "no known bound holds under these facts"
 
 
 def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
-    """A lower bound on the growth of io over all schedules; with `touched`, of the compulsory misses alone.
+    """Bound the growth of io over all schedules from below; with `touched`, of compulsory misses alone.
 
-    None where there is none.
+    None without a bound.
     """
     found = cost.orderless
     if found is None:
@@ -46,7 +46,7 @@ def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bo
 
 
 def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
-    """Sizes from 2 on, where nothing may be touched at 1: growth is of what is positive."""
+    """Require sizes of at least 2 if nothing may be touched at size 1, as growth needs positive values."""
     if found.some or not found.touched or known.positive(found.touched):
         return ()
     return b.least(sizes, 2)
@@ -68,7 +68,7 @@ def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> 
 
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
-    """What is touched in forms to be compared, and what each is divided by; with 1 where there is `some`."""
+    """Yield forms of the touched lines that are easy to compare, each with its divisor; 1 is added if `some`."""
     relaxed, plain = (growth_lower_bound(each, known) for each in (_without_floors(touched, known), touched))
     if relaxed != plain:
         # Words are easier to compare than words over L.
@@ -77,7 +77,7 @@ def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[
 
 
 def _without_floors(value: Poly, known: Facts) -> Poly:
-    """No more than a value: e for L*floor(e/L) where that is subtracted, and (e + 1)/L - 1 for one that may be -1."""
+    """Bound a value from below without floors by L in its terms."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
         total = total + (_floor_free_bound(monomial, coefficient, known) or Poly({monomial: coefficient}))
@@ -85,7 +85,7 @@ def _without_floors(value: Poly, known: Facts) -> Poly:
 
 
 def _floor_free_bound(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
-    """No more than a term with a floor(e/L) that is easier to compare; None where there is none."""
+    """Bound a term with floor(e/L) from below without the floor; None if that is not possible."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
             continue
@@ -98,10 +98,9 @@ def _floor_free_bound(monomial: Monomial, coefficient: fmpq, known: Facts) -> Po
 
 
 def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
-    """What the iterations of bodies fetch, those together that fetch as much each.
+    """Yield the growths of HBL bounds by power of Z, bodies of equal or lower power summed.
 
-    Others that fetch more each may be added, and 1 where any line is touched: at small sizes some bodies have no
-    iterations.
+    Includes 1 if any line is touched, as some bodies have no iterations at small sizes.
     """
     for power in sorted({each.power for each in found.floors if not (touched and each.power)}):
         some = (each.iterations for each in found.floors if each.power <= power)
@@ -110,21 +109,22 @@ def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: b
 
 
 def per_line(count: s.Expr, power: Fraction) -> s.Expr:
-    """A count over L*Z^power."""
+    """Divide a count by L*Z^power."""
     return b.quotient([count], [b.name("L"), *power_of_words(power)])
 
 
 def power_of_words(power: Fraction) -> list[s.Expr]:
-    """Z^power as a factor, unless it is 1."""
+    """List Z^power as a factor; empty if it is 1."""
     return [b.power(b.name("Z"), b.number(power))] if power else []
 
 
 @record
 class _Bounds:
-    """Bounds of io in cases of which one holds at each point.
+    """Bounds on io by cases that cover all points.
 
-    What a proof from them, a refutation and neither are said to rest on; empty where the prover's reasons say it. Those
-    that are `orders` are known up to a constant, so that no values confirm a counterexample.
+    `proof`, `refutation` and `neither` describe the basis of a proof, a refutation and an open answer; if empty,
+    the prover's reason is used. Bounds that are `orders` are known up to a constant, so that no values confirm a
+    counterexample.
     """
 
     pieces: Sequence[Growth]
@@ -136,7 +136,7 @@ class _Bounds:
 
 @record
 class IoClaim:
-    """What io is claimed to grow like, where facts hold; `known` is what they say of the symbols."""
+    """A growth claim on io under facts; `known` are the same facts about symbols."""
 
     bound: s.Expr
     costs: Costs
@@ -145,10 +145,10 @@ class IoClaim:
     facts: tuple[s.Fact, ...]
     confirm: Confirm
     shown: Confirm
-    """Takes a counterexample to what is known up to a constant as it is."""
+    """Accepts a counterexample that is known only up to a constant."""
 
     def decided(self, relation: str) -> GrowthVerdict:
-        """Whether io is O, Omega or Theta of the bound, from below first."""
+        """Decide whether io is O, Omega or Theta of the bound, from below first."""
         proofs = tuple[Proved, ...]()
         for side in reversed(sides_of(relation)):
             found = self._from_above() if side == "O" else self._by_any(side, self._lower_bounds())
@@ -162,7 +162,7 @@ class IoClaim:
         return found if found.outcome != "unknown" else self._by_line() or found
 
     def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> GrowthVerdict:
-        """The verdict by the first bounds that decide; else what the last ones leave open, or what is said of some."""
+        """Decide by the first bounds that suffice; else report why the rest leave it open."""
         reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
         neither = ""
         for each in bounds:
@@ -188,7 +188,7 @@ class IoClaim:
                 yield _Bounds(regimes, refutation=f"it is {growth.text}, and ", orders=True)
 
     def _upper_bounds(self) -> Iterator[_Bounds]:
-        """Those whose conditions the facts imply, those of large caches first."""
+        """Yield upper bounds whose conditions the facts imply, those of large caches first."""
         some = self.known.with_nonnegative(ONE_LINE)
         for each in reversed(self.cost.alternatives):
             smooth = each.smooth()
@@ -209,7 +209,6 @@ class IoClaim:
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
     def _plain(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
-        """Io between two ends, without regimes."""
         cost = replace(self.cost, lower=lower, upper=upper, orders=None, alternatives=(), lowers=())
         return _Bounds(growth_pieces(self.costs, cost, self.facts, known))
 
@@ -217,19 +216,19 @@ class IoClaim:
         return _Bounds((Growth(None, None, self.facts),), neither=reason)
 
     def _any_schedule(self) -> Iterator[_Bounds]:
-        """What every schedule of the same iterations fetches."""
+        """Yield the lower bound of every schedule of the same iterations."""
         below = io_growth_lower_bound(self.costs, self.cost, self.known)
         if below is not None:
             found = Growth(below, None, self.facts)
             yield _Bounds((found,), f"every schedule costs {found.text}", "for every schedule ", orders=True)
 
     def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
-        """Of a claim that is not decided from above, where it is known to hold."""
+        """Add to an undecided upper claim a condition under which it is proved."""
         when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
         return replace(found, reason=f"{found.reason}; proved to be O of this when {when}") if when else found
 
     def _holds_within(self, regime: ConditionalBound) -> bool:
-        """Whether an upper bound grows as is claimed where it holds, as a `when` may say it."""
+        """Test whether a conditional bound proves the claim under its condition."""
         known = self.known
         for need in regime.needs:
             known = known.with_nonnegative(need)
@@ -237,7 +236,7 @@ class IoClaim:
         return replace(self, cost=cost, known=known, facts=(*self.facts, regime.where))._from_above().outcome == "holds"
 
     def _by_line(self) -> GrowthVerdict | None:
-        """Where a size is at most a line, and where it is at least one: other bounds may hold."""
+        """Decide separately for a size of at most a line, and of at least a line."""
         for name in self.costs.parameters:
             size = Poly.symbol(name)
             if self.known.nonnegative(LINE - size) or self.known.nonnegative(size - LINE) or not self._in_lines(name):
@@ -252,7 +251,7 @@ class IoClaim:
         return None
 
     def _in_lines(self, name: str) -> bool:
-        """Whether a size is counted in lines."""
+        """Test whether a size is counted in lines."""
         values = [value for each in self.cost.alternatives for value in (each.upper, *each.needs)]
         return any(
             isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms()

@@ -1,10 +1,10 @@
-"""How near io is to the lower bound for any schedule: asymptotically optimal, or within a factor.
+"""Compare io with the lower bound for any schedule: asymptotically optimal, or within a factor.
 
-    asymptotically optimal      io is O of what every schedule of these iterations fetches
-    within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; of no smaller candidate is it proved
+    asymptotically optimal      io is O of the misses of every schedule
+    within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; no smaller candidate is proved
 
-Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z; logarithms
-of sizes and sizes last.
+Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z;
+logarithms of sizes and sizes last.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from archline.recurrences.exact.base_cases import without_divisors
 OPTIMAL = "1"
 MAX_TRIALS = 250
 MAX_ATOMS = 1_000
-"""Of so many atoms, those in others counted too, may what is compared be."""
+"""The maximum number of atoms, nested ones included, of expressions that are compared."""
 
 
 @record
 class OptimalityRegime:
-    """Where a condition holds, io is O(factor) times what any order fetches; None where that is not known, and why."""
+    """A condition under which io is O(factor) times the bound for any schedule; None if unknown, with a reason."""
 
     when: str
     factor: Formula | None
@@ -54,7 +54,7 @@ class OptimalityRegime:
 
     @property
     def text(self) -> str:
-        """`asymptotically optimal`, `within a factor O(sqrt(Z))`, or why neither is known."""
+        """The result as text: asymptotically optimal, within a factor, or the reason why it is unknown."""
         if self.factor is None:
             return f"unknown: {self.reason}"
         if self.factor == OPTIMAL:
@@ -64,9 +64,9 @@ class OptimalityRegime:
 
 @record
 class OptimalityResult:
-    """The regimes, from few lines to many, `under` conditions that all of them take for granted.
+    """The regimes, from few lines to many, and the conditions that all regimes assume.
 
-    `floors` are what any schedule is Omega of, besides the lines that are touched.
+    `floors` are lower growths of any schedule, besides the compulsory misses.
     """
 
     under: tuple[Formula, ...]
@@ -75,9 +75,9 @@ class OptimalityResult:
 
 
 def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> OptimalityResult | None:
-    """How near the io of an algorithm is to that, by the regimes of Z in which it is another factor.
+    """Compare the io of an algorithm with its lower bound for any schedule, by regimes of Z.
 
-    None where io is not known. Growth is about sizes from 1 on; from 2 on where nothing is touched at 1.
+    None if io is not known. Growth is about sizes from 1 on; from 2 on if nothing is touched at 1.
     """
     if cost.upper is None or cost.orderless is None:
         return None
@@ -104,7 +104,7 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 def _terms_below(
     costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
-    """What bodies fetch, in short; those that fetch one line for L iterations do no more than touch lines."""
+    """Yield the HBL bounds of bodies as formulas, except ones that only count compulsory misses."""
     for power in sorted({each.power for each in found.floors if each.power}):
         count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
@@ -124,7 +124,7 @@ class _Search:
     _trials: int = field(default=0)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
-        """From few lines to many, as the factor becomes smaller."""
+        """Yield regimes from few lines to many, with decreasing factors."""
         assert self.cost.orderless is not None
         if self.least is None or is_number(self.least, 1):
             yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for all schedules is known")
@@ -146,7 +146,7 @@ class _Search:
             yield self._regime(each.when, each.upper, each.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
-        """Those of large caches first, as trials are few; none is asked for between two that have the same factor."""
+        """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
         alternatives = [each for each in self.cost.alternatives if each.shown]
         last, factors = len(alternatives) - 1, list(self.factors)
         found: dict[int, tuple[int, OptimalityRegime]] = {}
@@ -181,7 +181,7 @@ class _Search:
             return OptimalityRegime(when, None, UNREAD)
 
     def _fits(self, each: ConditionalBound) -> tuple[s.Fact, ...]:
-        """What is known where an alternative fits; the growth prover knows no common divisors."""
+        """The facts under which a conditional bound fits, without common divisors."""
         known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
         if known == list(each.needs):
             return (each.where,)
@@ -215,7 +215,7 @@ class _Search:
 
 
 def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
-    """Products of 1 or L with a power of Z, in order where Z >= L^2, then sizes: each with the largest of its kind."""
+    """List products of 1 or L with powers of Z, then with sizes, each with the largest of its kind."""
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
     line = b.name("L")

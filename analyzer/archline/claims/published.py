@@ -1,7 +1,7 @@
-"""Published lower bounds on io next to ours: `bounds/published.json` has them by kernels, and whose kernels are whose.
+"""Compare published lower bounds on io with the derived ones; `bounds/published.json` has them by kernel.
 
-They are leading terms, for lines of one word (L = 1) and a fast memory of S words. Every expression of the file is read
-by the language's own parser.
+They are leading terms, for lines of one word (L = 1) and a fast memory of S words. Every expression of the
+file is read by the language's own parser.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from archline.records import record
 from archline.resources import resource
 
 COMPARISON_SIZE, WORDS = 2**40, 2**24
-"""Sizes and words of fast memory at which leading coefficients are compared."""
+"""The size and the words of fast memory at which leading coefficients are compared."""
 
 
 @record
 class PublishedBound:
-    """A published bound in the algorithm's sizes, by whom, and how it compares with ours.
+    """A published bound in the algorithm's sizes, its authors, and its relation to the derived one.
 
-    `relation` is "the same", "larger" or "smaller" in growth (theirs than ours), or "unknown"; `times` is how many
-    times ours it is at large sizes, where the two grow alike.
+    `relation` compares its growth with the derived bound: "the same", "larger", "smaller" or "unknown"; `times` is
+    their ratio at large sizes, if they grow alike.
     """
 
     by: str
@@ -51,7 +51,7 @@ class PublishedBound:
 
 @record
 class Published:
-    """The bounds of one kernel; `because` explains why ours grow otherwise, where they do."""
+    """The published bounds of one kernel; `because` explains a difference in growth."""
 
     kernel: str
     bounds: tuple[PublishedBound, ...]
@@ -60,13 +60,13 @@ class Published:
 
 @lru_cache(maxsize=1)
 def published_tables() -> dict[str, Any]:
-    """What the file has: `source`, `kernels`, and `algorithms` with their `kernel`, `sizes` and `because`."""
+    """Load `source`, `kernels`, and `algorithms` with `kernel`, `sizes` and `because` from the data file."""
     found: dict[str, Any] = json.loads((resource("bounds") / "published.json").read_text(encoding="utf-8"))
     return found
 
 
 def target_of(algorithm: s.Algorithm) -> str | None:
-    """The name of an algorithm of the library, as `dense.matmul::matmul_basic`; None for others."""
+    """The name of a library algorithm, as `dense.matmul::matmul_basic`; None for others."""
     root, path = resource("stdlib").resolve(), Path(str(algorithm.span.source.path))
     try:
         inside = path.resolve().relative_to(root)
@@ -76,7 +76,7 @@ def target_of(algorithm: s.Algorithm) -> str | None:
 
 
 def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Published | None:
-    """The published bounds of an algorithm of the library that is one of the kernels."""
+    """Compare the published bounds of a library algorithm with the derived one; None for other algorithms."""
     known = published_tables()["algorithms"].get(target_of(algorithm))
     if known is None or cost.orderless is None:
         return None
@@ -94,7 +94,7 @@ def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost:
 
 @record
 class _DerivedBound:
-    """Our bound at L = 1: its growth, that of its compulsory part, and the facts of the sizes."""
+    """The derived bound at L = 1: its growth, that of its compulsory part, and the facts of the sizes."""
 
     cost: Cost
     sizes: Sequence[str]
@@ -113,9 +113,9 @@ class _DerivedBound:
         return _DerivedBound(cost, sizes, _of_words(whole), _of_words(touched), facts)
 
     def relation(self, theirs: s.Expr) -> str:
-        """How theirs grows relative to ours.
+        """Compare the growth of a published bound with the derived one.
 
-        Theirs leaves lower-order terms out: ours is compared with theirs and the compulsory misses.
+        Published bounds omit lower-order terms, so the compulsory misses are added to them.
         """
         if self.growth is None:
             return "larger"
@@ -135,7 +135,7 @@ class _DerivedBound:
                 return "unknown"
 
     def times(self, theirs: s.Expr) -> float | None:
-        """How many times ours theirs is at large sizes."""
+        """Return the ratio of a published bound to the derived one at large sizes; None without values."""
         assert self.cost.orderless is not None
         point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": WORDS, "L": 1}
         try:
@@ -146,5 +146,5 @@ class _DerivedBound:
 
 
 def _of_words(lines: s.Expr | None) -> s.Expr | None:
-    """An expression for lines of one word."""
+    """Substitute L = 1 in an expression."""
     return None if lines is None else substituted(lines, {"L": b.ONE})

@@ -1,4 +1,4 @@
-"""Rules of what a check finds in valid programs: AL601 to AL605, each of which can be ignored."""
+"""Rules AL601 to AL605 describe findings of `archline check` in valid programs; each can be ignored."""
 
 from archline.language.diagnostics import Rule
 

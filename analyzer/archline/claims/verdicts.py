@@ -1,4 +1,4 @@
-"""What is asked of a cost by an `ensures`, and what became of it; tactics turn one into the other."""
+"""Define the claim queries, and the verdicts that tactics derive from queries."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Guarded:
 
 @record
 class Verdict:
-    """What became of one `ensures`. `point` holds the sizes at which it fails, if it does; `proofs` show its growth.
+    """The outcome of one `ensures`; `point` has the sizes at which it fails, `proofs` show its growth.
 
-    Of a failing or unknown one, `derived` is the cost as text, if it is known. Of a failing one, `deciding` are the
-    sizes of the point that the claim or the cost depend on, and `guarded` the claim with a `when` under which it is
-    proved to hold, if one is known.
+    If it fails or is unknown, `derived` is the cost as text, if known. If it fails, `deciding` are the sizes of
+    the point that the claim or the cost depend on, and `guarded` is the claim with a `when` under which it is
+    proved, if one is known.
     """
 
     ensures: s.Ensures
@@ -53,7 +53,7 @@ class Verdict:
 
 @record(eq=False)
 class ClaimQuery:
-    """Whether a claim on a cost of an algorithm holds; the scope says what is known of its sizes."""
+    """A claim on a cost of an algorithm, with the scope of facts about its sizes."""
 
     claim: s.Ensures
     algorithm: s.Algorithm
@@ -63,48 +63,48 @@ class ClaimQuery:
 
     @property
     def compares(self) -> bool:
-        """Whether the claim is about values, not about growth."""
+        """True if the claim compares values, not growth."""
         return self.claim.relation in ("==", "<=", ">=")
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
-        """All facts that the claim is made under."""
+        """All facts under which the claim is made."""
         return (*facts_in_sizes(self.algorithm), *assumed(self.algorithm), *self.claim.when)
 
     @cached_property
     def known(self) -> Facts:
-        """What the declaration and the claim say of the symbols."""
+        """The facts about symbols from the declaration and the claim."""
         return with_all(self.scope.facts, self.claim.when, self.scope)
 
     def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
-        """Sizes that the claim speaks of."""
+        """Yield sizes that the claim covers."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
         free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
         return points(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
-        """Whether some run may end at a point, which then refutes a claim."""
+        """Test whether a run at a point may end, so that the point can refute a claim."""
         return refusal(self.scope.module, self.algorithm, point) is None
 
     def verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
     ) -> Verdict:
-        """A verdict; the reason of one that holds names the declared costs that its proof takes for granted."""
+        """Build a verdict; if it holds, the reason names declared costs that the proof assumes."""
         if self.cost.declared and outcome == "holds":
             reason += f", given what {', '.join(self.cost.declared)} declares"
         return Verdict(self.claim, outcome, reason, point, proofs)
 
     def unknown(self, reason: str) -> Verdict:
-        """The verdict that it is not decided, and why."""
+        """Build the verdict of an undecided claim."""
         return self.verdict("unknown", reason)
 
 
 Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
-"""Decides a question, or says why it does not; None where it does not apply."""
+"""A function that decides a claim, or gives the reason why not; None if it does not apply."""
 
 
 def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
-    """The verdict of the first tactic that decides; else that of the first that applies."""
+    """Return the verdict of the first tactic that decides; else that of the first that applies."""
     found: Verdict | None = None
     for tactic in tactics:
         verdict = tactic(asked)
@@ -115,7 +115,7 @@ def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | Non
 
 
 def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
-    """The verdict on what holds where it does in each of some cases; None as soon as one of them is not proved."""
+    """Join the verdicts of all cases: holds if each does, fails at the first failure, else None."""
     found: list[Verdict] = []
     for each in cases:
         if each is None or each.outcome != "holds":

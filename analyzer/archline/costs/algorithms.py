@@ -1,4 +1,4 @@
-"""Algorithms under further facts, with what is derived of them and what certainly fails."""
+"""Represent the algorithms of a module under further facts, with their costs and certain failures."""
 
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ MAX_CONFIRMED = 3
 
 
 def _replace_unknown_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
-    """Of the costs that are unknown the others."""
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
 
 class AlgorithmUnderFacts:
-    """One algorithm of a checked module, under the facts of its `where` and further ones."""
+    """An algorithm of a checked module, under the facts of its `where` and further ones."""
 
     costs_class: type[DerivedCosts] = DerivedCosts
 
@@ -74,24 +73,24 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def inherited(self) -> tuple[s.Fact, ...]:
-        """Those that hold in all calls that it makes of itself."""
+        """The further facts that all recursive calls inherit."""
         return inherited_facts(*self._plain, self.further_facts) if self.further_facts else ()
 
     @cached_property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
-        """What is run, and what costs are derived from: the algorithm under those facts."""
+        """The algorithm under inherited facts, from which costs are derived and which is executed."""
         return with_where(*self._plain, self.inherited)
 
     @cached_property
     def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
-        """The same for flops, work and span, of which facts of the machine alone say nothing; P is a size of a grid."""
+        """The algorithm without facts about the machine alone, for flops, work and span; P is a size of a grid."""
         symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
         own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
         return self.executed if own == self.inherited else with_where(*self._plain, own)
 
     @cached_property
     def _costs(self) -> Costs:
-        """Flops, work and span under those facts; what is not found then is that without them."""
+        """The flops, work and span under inherited facts; costs that are unknown then are derived under others."""
         found = derive(*self._of_sizes)
         for facts in self._other_facts:
             if all(cost.upper is not None for cost in found):
@@ -104,7 +103,7 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def _io(self) -> Cost:
-        """Io under those facts, or others likewise."""
+        """The io under inherited facts, or under others if it is unknown."""
         found = io_cost(*self.executed)
         for facts in self._other_facts:
             if found.upper is None:
@@ -113,7 +112,7 @@ class AlgorithmUnderFacts:
 
     @property
     def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
-        """Facts under which a cost may be found that is not under those: with what results assume, or none."""
+        """Yield other facts under which a cost may be found: with assumptions of results, or none."""
         assumed = inherited_facts(*self.executed, assumed_facts(*self.executed))
         if assumed:
             yield (*self.inherited, *assumed)
@@ -122,9 +121,9 @@ class AlgorithmUnderFacts:
 
     @classmethod
     def every(cls, target: str, where: str | None = None) -> tuple[Self, ...]:
-        """The algorithm a target names, or all of its file, under further facts.
+        """Load the algorithm that a target names, or all of its file, under further facts.
 
-        Raises ArchlineError (AL109 where there is none).
+        Raises ArchlineError (AL109 if there is none).
         """
         module, node = load_target(target)
         nodes = module.algorithms.values() if node is None else [node]
@@ -135,7 +134,7 @@ class AlgorithmUnderFacts:
 
     @classmethod
     def named(cls, target: str) -> Self:
-        """The algorithm that a target names. Raises ArchlineError: AL109 for none, AL410 where several would do."""
+        """Load the algorithm that a target names. Raises ArchlineError: AL109 for none, AL410 for several."""
         found = cls.every(target)
         if len(found) != 1:
             shown = ", ".join(f"`{target}::{each.name}`" for each in found[:12])
@@ -145,28 +144,28 @@ class AlgorithmUnderFacts:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The algorithm's name."""
         return self.node.name
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of its parameters, in order."""
+        """The names of the parameters, in order."""
         return tuple(parameter.name for parameter in self.node.parameters)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of its sizes, in order."""
+        """The names of the sizes, in order."""
         return self.signature.size_names
 
     @property
     def signature(self) -> model.Signature:
-        """How sizes are bound, and their least values."""
+        """The binding of sizes, and their least values."""
         return self.module.signatures[self.node]
 
     def assuming(self, where: str | tuple[s.Fact, ...] | None, *, fitting: bool = False) -> Self:
-        """The algorithm under further facts, also as text such as `"nz >= n, n is power of 2"`. Raises ArchlineError.
+        """Return the algorithm under further facts, also as text: `"nz >= n, n is power of 2"`.
 
-        With `fitting`, those about other sizes than the algorithm's are left out.
+        With `fitting`, facts about sizes that the algorithm lacks are omitted. Raises ArchlineError.
         """
         if not where:
             return self
@@ -182,17 +181,17 @@ class AlgorithmUnderFacts:
 
     @property
     def of_first_call(self) -> tuple[s.Fact, ...]:
-        """The facts that are known of the outermost call only."""
+        """The further facts that hold only in the outermost call."""
         return tuple(fact for fact in self.further_facts if fact not in self.inherited)
 
     def cost(self, where: str | tuple[s.Fact, ...] | None = None, *, problem: str | None = None) -> DerivedCosts:
-        """Its derived flops, work and span; on a grid words, messages and memory too.
+        """Derive flops, work and span; on a grid words, messages and memory too.
 
-        `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower bounds on
-        its communication; that of algorithms of the library is known.
+        `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower
+        bounds on its communication; that of library algorithms is known.
 
-        Raises ArchlineError for a `where` that is not facts in its sizes, and for what certainly fails: a race
-        (AL301, AL304), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
+        Raises ArchlineError for a `where` that is not facts in its sizes, and for certain failures: a race (AL301,
+        AL304), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
         shape (AL232), a message that is lost or waited for in vain on up to COST_GRID processors (AL531 to AL535).
         A program with one has no cost.
         """
@@ -203,11 +202,11 @@ class AlgorithmUnderFacts:
         return subject.report(problem=problem)
 
     def messages(self, most: int) -> Messages | None:
-        """What runs on grids of up to so many processors show of its messages; None where it sends none."""
+        """Check messages by runs on grids of up to `most` processors; None if it sends none."""
         return check_messages(*self.executed, most) if self.node.grid else None
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
-        """Its `cost`, without the runs that look for lost messages."""
+        """Derive its `cost` without the runs that look for lost messages."""
         subject = self.assuming(where)
         subject.refuse_certain_failures()
         about = subject.executed
@@ -226,7 +225,7 @@ class AlgorithmUnderFacts:
         return found.with_longest if limited else found
 
     def refuse_certain_failures(self) -> None:
-        """Raise ArchlineError for what is wrong with it whatever the data."""
+        """Raise ArchlineError for failures that are certain for any data."""
         _require_sizes(self, self.node.where)
         failures = _certain_failures(*self.executed)
         if failures:
@@ -235,7 +234,7 @@ class AlgorithmUnderFacts:
 
 @lru_cache(maxsize=MAX_KNOWN)
 def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """What is wrong with an algorithm whatever the data."""
+    """Return the failures of an algorithm that are certain for any data."""
     endless = endless_recursion(module, algorithm)
     if endless is not None:
         return (endless,)
@@ -254,14 +253,14 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
 
 
 def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
-    """Whether an execution at the sizes of a failure stops there."""
+    """Test whether an execution at the sizes of a failure stops with the same rule."""
     found = tried(module, algorithm, failure.sizes)
     # There is no data of some sizes.
     return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
 
 
 def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
-    """Raise ArchlineError (AL483) where numbers bound one size and leave none, or one of its facts denies another."""
+    """Raise ArchlineError (AL483) if facts leave no value of a size, or contradict each other."""
     scope = declared_scope(algorithm.module, algorithm.node)
     for name, bounds in scope.facts.bounds.items():
         if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:

@@ -1,4 +1,4 @@
-"""Upper bounds on costs at arrays of sizes."""
+"""Evaluate upper bounds on costs at arrays of sizes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MAX_FOLLOWED = 64
 
 
 def known_bounds(derived: DerivedCosts, cost: Cost) -> tuple[Poly, Poly]:
-    """The bounds of a form of a cost. Raises ArchlineError (AL414) where there are none."""
+    """Return the bounds of a cost's form. Raises ArchlineError (AL414) if there are none."""
     if cost.lower is None or cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the {cost.metric} of `{derived.name}` is unknown: {cost.reason}")
     return cost.lower, cost.upper
 
 
 def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
-    """The names that the bounds hold. Raises ArchlineError (AL414) where there are neither bounds nor values."""
+    """List the names that the bounds contain. Raises ArchlineError (AL414) without bounds and values."""
     bounds = () if cost.valued and cost.upper is None else known_bounds(derived, cost)
     free = frozenset[str]().union(*(each.names for each in bounds))
     if cost.ends is not None and derived.recursive:
@@ -43,9 +43,10 @@ def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
 
 
 def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDArray[Any]:
-    """The upper bound of a cost at arrays of values by name. Raises ArchlineError (AL401 to AL407, AL414 to AL416).
+    """Evaluate the upper bound of a cost at arrays of values by name.
 
-    Of the first MAX_FOLLOWED points runs have to end; of others that is assumed.
+    Runs must end at the first MAX_CHECKED_POINTS points; at later ones that is assumed. Raises ArchlineError
+    (AL401 to AL407, AL414 to AL416).
     """
     known_bounds(derived, cost)
     needed = needed_names(derived, cost)
@@ -70,7 +71,7 @@ def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDA
 
 
 def _integers(value: Any) -> Any:
-    """An array of int64, or of integers of Python; for what is neither, the first thing that is not an integer."""
+    """Convert to an array of int64 or Python integers; else return the first value that is not an integer, as text."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
         return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _fits_int64(value.astype(object))
     array = np.array(value, dtype=object)

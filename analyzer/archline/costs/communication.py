@@ -1,4 +1,4 @@
-"""The problem that an algorithm on a grid solves, lower bounds on its communication, whether its input is copied."""
+"""Relate an algorithm on a grid to the problem that it solves: lower bounds, and whether runs replicate its input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPLICATED = "replicated input"
 
 @record(eq=False)
 class ProblemBounds:
-    """Lower bounds for the communication of an algorithm on a grid, and whether runs replicate its input."""
+    """Lower bounds on the communication of an algorithm on a grid, and whether runs replicate its input."""
 
     module: Module
     algorithm: s.Algorithm
@@ -35,7 +35,7 @@ class ProblemBounds:
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, problem: str | None) -> ProblemBounds | None:
-        """None for algorithms that are not on a grid. Raises ArchlineError (AL419) for a problem that is unknown."""
+        """Build the bounds; None for algorithms that are not on a grid. Raises ArchlineError (AL419)."""
         if not algorithm.grid:
             if problem is not None:
                 raise error(PROBLEM, f"`{algorithm.name}` is not on a grid", hint="`--problem` is for those that are")
@@ -55,12 +55,12 @@ class ProblemBounds:
 
     @cached_property
     def bounds(self) -> CommunicationBounds | None:
-        """The lower bounds of the problem that it solves; None where that is not known."""
+        """The lower bounds of the problem that it solves; None if the problem is unknown."""
         return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
 
 
 def replication_note(point: Mapping[str, int | Fraction], problem: bool) -> str:
-    """What a run showed, and that there are no lower bounds for it."""
+    """Describe a run that replicates input, and that lower bounds do not apply to it."""
     at = f"in a run at {point_text(point)} " if point else ""
     shown = f"{REPLICATED}: {at}several processors read one element of the input"
     return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown

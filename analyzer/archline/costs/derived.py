@@ -1,4 +1,4 @@
-"""What is derived of an algorithm: bounds on each metric, their growth, values at sizes, verdicts on its claims."""
+"""Derive the costs of an algorithm on request: bounds, growth, values at sizes, and verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from archline.records import replace
 
 
 class DerivedCosts:
-    """The costs of an algorithm under facts, each derived when it is first asked for."""
+    """The costs of an algorithm under facts, each derived on first use."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class DerivedCosts:
         stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
         executed: tuple[model.Module, s.Algorithm] | None = None,
     ) -> None:
-        """`costs` and io know the facts of `where` but those `of_first_call`, which are no facts of a recursion.
+        """Set the costs; they know the facts of `where` except `of_first_call`, which a recursion does not inherit.
 
-        `needed` is what runs need and is not proved; `stopped` says what stops all runs at sizes; `executed` is the
-        algorithm under the facts of all calls, the same as `module` and `node` where there are no others.
+        `needed` are the unproved conditions of runs, `stopped` gives the failure of all runs at sizes; `executed`
+        is the algorithm under the facts of all calls, usually `module` and `node`.
         """
         self.module = module
         self.node = node
@@ -82,7 +82,7 @@ class DerivedCosts:
 
     @cached_property
     def costs(self) -> Costs:
-        """All costs, io among them, which takes longest."""
+        """All costs, including io, which takes longest."""
         return replace(self.without_io, metrics={**self.without_io.metrics, "io": self._io()})
 
     @property
@@ -92,16 +92,16 @@ class DerivedCosts:
 
     @property
     def on_grid(self) -> bool:
-        """Whether the algorithm runs on the processors of a grid."""
+        """True if the algorithm runs on the processors of a grid."""
         return bool(self.node.grid)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What is derived: flops, work, span, io, and words, messages and memory on a grid."""
+        """The derived metrics: flops, work, span, io, and words, messages and memory on a grid."""
         return (*self.without_io.metrics, "io")
 
     def including(self, metric: str) -> Self:
-        """The same with a metric that is derived on request, and its derivation. KeyError for what is not derived."""
+        """Return the costs with a metric that is derived on request. Raises KeyError for an unknown metric."""
         if metric in self.without_io.metrics or metric == "io":
             return self
         if metric not in DERIVABLE:
@@ -116,16 +116,16 @@ class DerivedCosts:
         return self._requested[metric]
 
     def _with(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
-        """The same with other costs."""
+        """Return these costs with some replaced."""
         costs = replace(self.without_io, metrics={**self.without_io.metrics, **metrics}, **others)
         about = (self.module, self.node, costs, lambda: self.costs["io"])
         return type(self)(*about, communication=communication, stopped=self._stopped, executed=self.executed)
 
     @cached_property
     def case(self) -> GeneralCase:
-        """Of an algorithm on a grid: the costs where every axis has several processors, if that has shorter forms.
+        """The case of several processors on every axis of a grid, if it has shorter forms.
 
-        It takes as long as the derivation for all sizes, and is left out where that leaves costs unknown.
+        It takes as long as the derivation for all sizes, and is omitted if it leaves costs unknown.
         """
         plain = self.everywhere
         if not self.on_grid or any(each.upper is None for each in self.without_io):
@@ -135,7 +135,7 @@ class DerivedCosts:
 
     @cached_property
     def general(self) -> Self | None:
-        """The costs in that case; None where it is that of all sizes."""
+        """The costs in that case; None if it is the case of all sizes."""
         case = self.case
         return type(self)(case.module, case.node, case.costs, lambda: self.costs["io"]) if case.when else None
 
@@ -145,7 +145,7 @@ class DerivedCosts:
 
     @cached_property
     def with_longest(self) -> Self:
-        """Of an algorithm on a grid: the costs where a message has K words at most; w words are ceil(w/K) messages."""
+        """The costs on a grid with messages of at most K words; w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
         found = derive_with_longest(*self.executed)
@@ -156,22 +156,22 @@ class DerivedCosts:
         return report
 
     def write(self, value: Poly) -> Formula:
-        """An expression in the language's syntax."""
+        """Format an expression in the language's syntax."""
         return self.costs.text(value)
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The sizes and indices that costs may hold, in the order of the algorithm."""
+        """The sizes and indices that costs may contain, in the order of the algorithm."""
         return self.costs.parameters
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the costs rest on, as text: facts, and what runs need that is not proved."""
+        """The assumptions of the costs, as text: facts, and unproved conditions of runs."""
         return self.without_io.assumptions
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Those that are no facts of the algorithm's `where`."""
+        """The assumptions that are not facts of the algorithm's `where`."""
         stated = set(map(format_fact, self.where))
         return tuple(each for each in self.assumptions if each not in stated)
 
@@ -188,12 +188,12 @@ class DerivedCosts:
 
     @cached_property
     def recursive(self) -> bool:
-        """Whether the algorithm is recursive, or calls one that is."""
+        """True if the algorithm is recursive, or calls a recursive one."""
         return recurses(self.module, self.node)
 
     @cached_property
     def names(self) -> SizeNames:
-        """What values are given for."""
+        """The names for which values can be given."""
         free: set[str] = set()
         for cost in (*self.costs, *self.costs.flops_by_kind.values()):
             free |= {name for value in (cost.lower, cost.upper) if value is not None for name in value.names}
@@ -201,7 +201,7 @@ class DerivedCosts:
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
-        """Whether each `ensures` of the algorithm holds; those about messages are about messages of any length."""
+        """The verdicts on each `ensures` of the algorithm; messages have any length in claims about them."""
         if self._of_any_length is not None:
             return self._of_any_length.ensures
         # io takes longest, and most algorithms ensure nothing of it.
@@ -212,7 +212,7 @@ class DerivedCosts:
         return decide_claims(self.module, self.node, costs, facts=assumed_facts(*self.executed))
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """The values checked, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        """Check given values, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
         point = checked_point(given, self.names, self.where, option=option, needed=needed)
         rules_of = offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
@@ -225,13 +225,13 @@ class DerivedCosts:
         return point
 
     def point_of_run(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """The values checked, at which some run may end: others have no cost. Raises ArchlineError, as that does."""
+        """Check given values, and that some run at them may end. Raises ArchlineError, as `point` does."""
         point = self.point(given, needed, option)
         self.require_runs(point)
         return point
 
     def require_runs(self, point: Mapping[str, Number]) -> None:
-        """Raises ArchlineError where no run at a point ends."""
+        """Raise ArchlineError if no run at a point ends."""
         whole = {name: int(value) for name, value in point.items() if value == int(value)}
         # Each metric of an energy asks at the same points.
         key = tuple(sorted(whole.items()))
@@ -242,18 +242,18 @@ class DerivedCosts:
             raise ArchlineError([failure.diagnostic])
 
     def growth(self, cost: Cost) -> str | None:
-        """How a cost grows, as its metric's `growth` has it."""
+        """Return the growth of a cost as text, as its metric's `growth` shows it."""
         return growth_text(self.growths(cost))
 
     def growths(self, cost: Cost) -> tuple[Growth, ...]:
-        """How a cost grows, as it is shown."""
+        """Return the growths of a cost to show."""
         if cost.metric not in self._growths:
             costs = self.costs if cost.metric == "io" else self.without_io
             self._growths[cost.metric] = shown_growth(*self._under_assumptions, costs, cost)
         return self._growths[cost.metric]
 
     def growths_by_case(self, cost: Cost) -> list[list[Growth]]:
-        """Assign to each regime of a cost the growths that hold there; nothing where a regime is left without one."""
+        """Assign to each regime of a cost the growths that hold there; empty if a regime has none."""
         growths, scope = self.growths(cost), declared_scope(*self._under_assumptions)
         if not all(growth.where for growth in growths):
             return []
@@ -271,49 +271,49 @@ class DerivedCosts:
 
     @cached_property
     def attained(self) -> OptimalityResult | None:
-        """How near io is to the least that any order of the same iterations fetches; None where it is unknown."""
+        """The relation of io to the lower bound for any schedule; None if it is unknown."""
         return optimality_regimes(*self._under_assumptions, self.costs, self.costs["io"])
 
     @cached_property
     def published(self) -> Published | None:
-        """Published lower bounds on io next to ours, for algorithms of the library that are kernels of PolyBench."""
+        """Published lower bounds on io compared with ours, for library algorithms that are PolyBench kernels."""
         return published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property
     def replicated(self) -> Mapping[str, int] | None:
         """The sizes of a small run in which several processors of a grid read one element of the input.
 
-        None where no run of up to COST_GRID processors shows that; then lower bounds on communication take one copy of
-        the input for granted.
+        None if no run of up to COST_GRID processors shows that; then lower bounds on communication assume one copy
+        of the input.
         """
         return None if self.communication is None else self.communication.replicated
 
     @cached_property
     def extents(self) -> Mapping[str, Cost]:
-        """How many processors and nodes a grid has."""
+        """The numbers of processors and nodes of a grid."""
         return grid_extents(self.module, self.node) if self.on_grid else {}
 
     def cost(self, metric: str) -> Cost:
-        """A derived cost, one that is derived on request too, or an extent. KeyError for what is not derived."""
+        """Return a derived cost, also one derived on request, or an extent. Raises KeyError for an unknown metric."""
         if metric in self.extents:
             return self.extents[metric]
         report = self.including(metric)
         return (report.costs if metric == "io" else report.without_io)[metric]
 
     def time_on(self, processors: int | str) -> Cost:
-        """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem)."""
+        """Bound the time on P processors, between max(span, work/P) and span + work/P (Brent's theorem)."""
         self._check_processors(processors)
         if isinstance(processors, str):
             return time_on(self.costs, Poly.symbol(processors), processors)
         return time_on(self.costs, Poly.constant(processors), str(processors))
 
     def misses_on(self, processors: int | str) -> Cost:
-        """Lines fetched into the caches of P processors together."""
+        """Bound the lines fetched into the caches of P processors together."""
         self._check_processors(processors)
         return io_on(self.module, self.node, self.costs["io"], processors)
 
     def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
-        """What io is on so many processors under schedules out of serial order."""
+        """Return bounds on io for several processors under schedules out of serial order."""
         span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
         return parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
 

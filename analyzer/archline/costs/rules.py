@@ -1,4 +1,4 @@
-"""Rules about requests: sizes, caches, schedules, targets, options (AL401 to AL419), and defects (AL999)."""
+"""Define the rules about requests: sizes, caches, targets, options (AL401 to AL419), and AL999."""
 
 from archline.language.diagnostics import Rule
 

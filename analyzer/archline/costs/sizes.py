@@ -1,4 +1,4 @@
-"""Values given for sizes, as `--at`, `--cache` and keyword arguments give them: read, checked, made a point."""
+"""Read and check the values given for sizes by `--at`, `--cache` and keyword arguments, and make a point."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 
 
 def from_python(values: Mapping[str, object]) -> Given:
-    """Values that Python code gives."""
+    """Convert values from Python code."""
     return {name: (value, None) for name, value in values.items()}
 
 
 def merge_sizes(sizes: Mapping[str, object] | None, named: Mapping[str, object]) -> Given | None:
-    """Sizes as a mapping and as keywords, the latter first; None where neither gives any."""
+    """Merge sizes from a mapping and from keywords, which take precedence; None if neither gives any."""
     return None if sizes is None and not named else from_python({**(sizes or {}), **named})
 
 
 @record
 class SizeNames:
-    """What values may be given for: sizes with their least values, indices (any sign), cost symbols (>= 0).
+    """The names that may have values: sizes with their least values, indices (any sign), cost symbols (>= 0).
 
-    `needed` are those without which there is no point; machine symbols are always allowed.
+    `needed` are required for a point; machine symbols are always allowed.
     """
 
     sizes: Mapping[str, int]
@@ -54,7 +54,7 @@ class SizeNames:
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
-        """The names of an algorithm; `free` are those its costs hold, without which costs have no value."""
+        """Collect the names of an algorithm; `free` are those in its costs, which have no value without them."""
         signature = module.signatures[algorithm]
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(cost_symbols(module.externs.values()))
@@ -69,11 +69,11 @@ class SizeNames:
 
     @property
     def for_a_run(self) -> tuple[str, ...]:
-        """The names that data is generated for: indices too, whether or not costs hold them."""
+        """The names for which data is generated: indices too, even if costs do not contain them."""
         return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
 
     def least(self, name: str) -> int | None:
-        """The least value of a name; None where any integer will do."""
+        """Return the least value of a name; None if any integer is allowed."""
         if name in self.sizes:
             return self.sizes[name]
         if name in self.indices:
@@ -82,7 +82,7 @@ class SizeNames:
 
 
 def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
-    """The names and exact values of `n=64,m=p=2^20`. Raises ArchlineError (AL101, AL403, AL404) with all findings."""
+    """Parse names and exact values, as `n=64,m=p=2^20`. Raises ArchlineError (AL101, AL403, AL404)."""
     found: dict[str, tuple[Number, Span]] = {}
     problems: list[Diagnostic] = []
     for name, expr, span in parse_settings(text, option):
@@ -97,7 +97,7 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
 
 
 def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
-    """The same without their places. Raises ArchlineError (AL405) for what is no integer, too."""
+    """Parse names and integers, without their places. Raises ArchlineError as `read_settings`, and AL405."""
     found: dict[str, int] = {}
     for name, (value, span) in read_settings(text, option).items():
         if value != int(value):
@@ -107,7 +107,7 @@ def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
 
 
 def parse_share(text: str) -> Fraction:
-    """A share as `2%` or `0.02` says; without `%` it is less than 1. Raises ArchlineError (AL404)."""
+    """Parse a share such as `2%` or `0.02`; without `%` it must be below 1. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share", hint="write it as 2% or 0.02")
@@ -137,7 +137,7 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 
 
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
-    """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that none of several has."""
+    """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that no algorithm has."""
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
     known = list(dict.fromkeys(name for each in names for name in each.all))
     needed = _accepted(given, (name for each in names for name in each.needed), known)
@@ -151,13 +151,13 @@ def check_known(given: Given, names: Sequence[SizeNames]) -> None:
 
 
 def unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
-    """Make the diagnostic (AL401) of a fact about a name that is none of the sizes."""
+    """Build the diagnostic (AL401) of a fact about a name that is not a size."""
     hint = did_you_mean(name, sizes) or f"the sizes are {', '.join(sorted(sizes)) or 'none'}"
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
 def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The names that need values, and those that have one, such as P of a grid."""
+    """The names that need values, and names that have one, such as P of a grid."""
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
@@ -174,9 +174,9 @@ def checked_point(
     option: str = "--at",
     needed: Iterable[str] | None = None,
 ) -> Point:
-    """The point for values given as `--at` or keyword arguments; `needed` replaces the names' own.
+    """Check values given as `--at` or keyword arguments, and return their point; `needed` replaces the names' own.
 
-    Raises ArchlineError (AL401, AL402, AL404 to AL407) with all that is wrong.
+    Raises ArchlineError (AL401, AL402, AL404 to AL407) with all findings.
     """
     problems: list[Diagnostic] = []
     point: Point = {}
@@ -209,7 +209,7 @@ def checked_point(
 
 
 def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
-    """What is wrong with a value of a name, whatever the others are; None for nothing."""
+    """Report a value that is wrong independently of other values; None if it is valid."""
 
     def finding(rule: Rule, message: str) -> Diagnostic:
         return Diagnostic(rule, message, span)
@@ -234,7 +234,7 @@ def _name_list(head: str, names: Iterable[str]) -> str:
 
 
 def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
-    """The facts that do not hold at a point."""
+    """Report the facts that do not hold at a point."""
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     return [
         Diagnostic(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold at these sizes", fact.span)
@@ -246,7 +246,7 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
 def _missing(
     missing: Sequence[str], asked: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
-    """Sizes that have no value: that are not given, or that facts give by others, but not as integers there."""
+    """Report sizes without a value, or with one that facts define but that is not an integer."""
     follow = _that_follow(where, missing)
     values = tuple(value for name, value in defined_sizes(where) if name in follow)
     behind = sorted(s.names(values) - {*point, *missing})
@@ -263,7 +263,7 @@ def _missing(
 
 
 def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
-    """Of the names those that facts such as `s == n*m/P` give, once the others have values."""
+    """The missing names that facts such as `s == n*m/P` define by other names."""
     found: set[str] = set()
     for name, value in defined_sizes(where):
         if name in missing and not s.names(value) & {name, *found}:

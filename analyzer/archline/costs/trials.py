@@ -1,4 +1,4 @@
-"""Trial runs at small sizes: whether a fault of a program stops them, and on small grids whether messages are lost."""
+"""Run programs at small sizes: test whether a fault stops them, and on small grids whether messages are lost."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ FAULTS = (
 
 
 def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
-    """The first trial run that a fault stops, and its sizes, all the same where the algorithm takes that.
+    """Find the first trial run that a fault stops, with its sizes, which are equal if possible.
 
-    Algorithms that take `int` data or indices are left out: which values of these they are meant for is not declared.
+    Algorithms with `int` data or indices are omitted: their meaningful values are not declared.
     """
     if any(_is_open(each.type) for each in algorithm.parameters):
         return None
@@ -69,7 +69,7 @@ def _is_open(kind: s.Type) -> bool:
 
 
 def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
-    """Whether a run is known to take little work; one of which that is unknown is tried at the least sizes."""
+    """Test whether a run takes little work; if that is unknown, only the least sizes are tried."""
     try:
         if work.valued:
             return whole_ends_at(work, sizes)[1] <= MAX_WORK
@@ -95,7 +95,7 @@ Point = Mapping[str, int]
 
 @record
 class Messages:
-    """What runs showed: a failure, up to which P there is none, or (with P = 0) why there were no runs.
+    """The result of runs on grids: a failure, the P up to which there is none, or (P = 0) why none was run.
 
     `replicated` are the sizes of the first run in which several processors read one element of the input.
     """
@@ -115,7 +115,7 @@ class Messages:
 
 
 def check_messages(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
-    """What runs on grids of 1 to `most` processors show; None where no message is sent, and nothing output twice."""
+    """Run grids of 1 to `most` processors; None if no message is sent and no element is output twice."""
     known = module.agreements.get(algorithm)
     found = _checked(module, algorithm, most)
     fails = found is not None and found.failure is not None and found.failure.rule is rules.OUTPUT_TWICE
@@ -175,7 +175,7 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
 def _first_failure(
     runs: Iterable[Diagnostic | CompletedRun | Refusal | None], most: int
 ) -> tuple[Diagnostic | CompletedRun | None, Diagnostic | None]:
-    """The first of so many that failed, or else that ran; and the first reason why one was refused."""
+    """Return the first failure, or else the first of `most` completed runs; and the first refusal."""
     refused: Diagnostic | None = None
     ran: list[CompletedRun] = []
     for each in runs:
@@ -192,9 +192,9 @@ def _first_failure(
 
 @lru_cache(maxsize=256)
 def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point | None:
-    """The sizes of a run on up to `most` processors in which several read one element of a global array.
+    """Find a run on up to `most` processors in which several read one element of a global array.
 
-    None where no run shows that, which says nothing of larger sizes.
+    None if no run shows that, which implies nothing for larger sizes.
     """
     if not algorithm.grid:
         return None
@@ -211,7 +211,7 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
 
 @record
 class CompletedRun:
-    """A run that came to its end, or to the limit: its work, and whether its input was replicated."""
+    """A run that ended, or reached the limit: its work, and whether its input was replicated."""
 
     at: Point
     work: int
@@ -220,13 +220,13 @@ class CompletedRun:
 
 @record
 class Refusal:
-    """A run that a callee refused, as its `where` is false."""
+    """A run that a callee refused, because its `where` is false."""
 
     reason: Diagnostic
 
 
 def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> Messages:
-    """A failure, unless callers may restrict an index as they like."""
+    """Report a failure, unless it may be due to an index that callers restrict."""
     where = s.names(algorithm.where)
     free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
     if free:
@@ -238,7 +238,7 @@ def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic)
 
 
 def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """The first `send` or `receive` that has none to pair with in the text of its algorithm."""
+    """The first `send` or `receive` without a partner in the text of its algorithm; None without one."""
     for each in (algorithm, *reachable(module, algorithm)):
         found: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
         for node in s.nodes(each.body):
@@ -254,7 +254,7 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
 
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | CompletedRun | Refusal | None:
-    """The failure of a run at sizes, or what it did, of work there is `most`; None where there is no such run."""
+    """Run at sizes with limited work: return the failure, the completed run or a refusal; None without a run."""
     run = tried(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
@@ -271,7 +271,7 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
 
 
 def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
-    """What the sizes of the callee are in the call at a span."""
+    """Describe the sizes of the callee in the call at a span."""
     calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
     bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
     known = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
@@ -280,7 +280,7 @@ def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
 
 # Sizes
 def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[Point]]:
-    """Small sizes for grids of 1, 2, ... processors: of each number the most square grid, of few the longest."""
+    """Yield small sizes for grids of 1, 2, ... processors: the most square grid, and small long ones."""
     signature = module.signatures[algorithm]
     names = ("P", *signature.size_names, *signature.indices)
     # Every run divides so; runs that other assumptions exclude are to be seen refused.
@@ -304,7 +304,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
 
 
 def _sizes(search: SizeSearch, likely: SizeSearch, shape: Point) -> Iterator[Point]:
-    """Small values of the other sizes: by all facts that runs assume, and by those that exclude a run."""
+    """Yield small values of the remaining sizes that the facts allow."""
     processors, left = shape["P"], [name for name in search.names if name not in shape]
     small = dict.fromkeys((processors, 2 * processors, processors**2, 1, 2, 3, processors + 1))
     width = max(2, int(MAX_ASKED ** (1 / max(1, len(left)))))

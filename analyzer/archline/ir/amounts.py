@@ -1,4 +1,4 @@
-"""Amounts: what is known of one count at one place in a program. Exact, bounded, or unknown with a reason."""
+"""An amount holds the knowledge of one count: it is exact, bounded, or unknown with a reason."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MAX_ATOMS, MAX_TERMS = 12, 150
 
 @record
 class KnownAmount:
-    """lower <= count <= upper; exact where the two are the same."""
+    """A count between two bounds, exact if they are equal."""
 
     lower: Poly
     upper: Poly
 
     @property
     def exact(self) -> bool:
-        """Whether the bounds agree."""
+        """True if the bounds are equal."""
         return self.lower == self.upper
 
 
 @record
 class UnknownAmount:
-    """A count that cannot be derived: why, and where."""
+    """A count that cannot be derived, with a reason and a source span."""
 
     reason: str
     span: Span | None = None
@@ -38,7 +38,7 @@ Amount = KnownAmount | UnknownAmount
 
 
 def exact_amount(value: Poly) -> KnownAmount:
-    """A count known exactly."""
+    """Return an amount that is known exactly."""
     return KnownAmount(value, value)
 
 
@@ -67,7 +67,7 @@ def combine(left: Amount, right: Amount, function: Callable[[Poly, Poly], Poly])
 
 
 def add(left: Amount, right: Amount) -> Amount:
-    """The sum."""
+    """Return the sum."""
     if left is NOTHING:
         return right
     if right is NOTHING:
@@ -76,21 +76,21 @@ def add(left: Amount, right: Amount) -> Amount:
 
 
 def scale_amount(amount: Amount, factor: Amount) -> Amount:
-    """The product with a nonnegative factor."""
+    """Return the product with a nonnegative factor."""
     if amount is NOTHING or factor is NOTHING:
         return NOTHING
     return combine(amount, factor, lambda x, y: x * y)
 
 
 def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    """The maximum."""
+    """Return the maximum of two amounts."""
     if left == right:
         return left
     return combine(left, right, facts.maximum)
 
 
 def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    """One of the two, the data decides which: from the lesser to the greater."""
+    """Return bounds for one of two amounts, selected by data: from the lesser to the greater."""
     if left == right:
         return left
     if isinstance(left, UnknownAmount):
@@ -101,12 +101,12 @@ def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
 
 
 def up_to(amount: Amount) -> Amount:
-    """From nothing to the amount."""
+    """Return bounds from 0 to the amount."""
     return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
 
 def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """Intersect two bounds of a count; a long upper bound of the first is dropped where no proof says it is tighter."""
+    """Combine two bounds of one count; the upper one is that of `other` if neither is proved tighter."""
     if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
         return one
     if isinstance(one, UnknownAmount):
@@ -119,7 +119,7 @@ def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
 
 
 def choose_by_indicator(taken: Poly, first: Amount, second: Amount) -> Amount:
-    """`first` where the indicator `taken` is 1, `second` where it is 0."""
+    """Return `first` where the indicator `taken` is 1, `second` where it is 0."""
     if first == second:
         return first
     return combine(first, second, lambda x, y: x * taken + y * (1 - taken))

@@ -1,4 +1,4 @@
-"""Conditions on sizes and loop variables: what is at least 0 where they hold, and what is 1 there and 0 elsewhere."""
+"""Convert conditions on sizes and loop variables to constraints, which are nonnegative, and to 0/1 indicators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Names = TypeVar("Names", bound=Scope)
 OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 MAYBE = KnownAmount(ZERO, ONE)
 Counted = Callable[[Poly], bool]
-"""Whether the indicator of a comparison is to be used, rather than anything from 0 to 1."""
+"""A predicate that accepts an indicator; others are replaced by the range from 0 to 1."""
 
 MAX_DEGREE = 16
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
@@ -29,7 +29,7 @@ _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 # What is at least 0
 def negate_condition(condition: s.Expr) -> s.Expr:
-    """The opposite of a condition."""
+    """Return the negation of a condition."""
     match condition:
         case s.Unary(op="not", operand=operand):
             return operand
@@ -44,13 +44,13 @@ def negate_condition(condition: s.Expr) -> s.Expr:
 
 
 def comparison_difference(comparison: s.Binary, scope: Scope) -> Poly | None:
-    """The left side less the right one; None where the data decides it."""
+    """Return the left side minus the right side; None if it depends on data."""
     left, right = known_value(comparison.left, scope), known_value(comparison.right, scope)
     return None if left is None or right is None else left - right
 
 
 def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
-    """What is at least 0 where a difference compares with 0 as said; no fact follows where it is not 0."""
+    """Return the values that are nonnegative if a difference compares with 0 by the operator; none for `!=`."""
     match op:
         case ">=":
             return (difference,)
@@ -67,15 +67,15 @@ def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
 
 
 def _resolution(difference: Poly) -> Poly:
-    """The least positive value: facts compare rationals, so that n/2 < m leaves half a unit, a root or log nothing."""
+    """The least positive value of a difference, as facts compare rationals; 0 if it is not a rational."""
     denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
 def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
-    """In each of these all values are at least 0; one of them holds where the condition does.
+    """Return alternatives; if the condition holds, all values of some alternative are nonnegative.
 
-    What the data decides, or has no such values, asks for nothing.
+    Conditions on data, or without such values, impose nothing.
     """
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
@@ -91,13 +91,13 @@ def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
 
 
 def implied_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
-    """What is at least 0 wherever a condition holds."""
+    """Return values that are nonnegative whenever a condition holds."""
     first, *others = disjunctive_form(condition, scope)
     return tuple(each for each in first if all(each in other for other in others))
 
 
 def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
-    """Integers that are all at least 0 exactly where a condition holds; None where there are no such."""
+    """Return integers that are all nonnegative exactly if a condition holds; None if there are none."""
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
             return equivalent_constraints(negate_condition(operand), scope)
@@ -117,24 +117,24 @@ def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] 
 
 
 def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
-    """Learn from a `where`, an `assume` or a condition that holds; what is of no use is left out."""
+    """Extend facts by a `where`, an `assume` or a condition that holds, if it is of use."""
     for value in implied_constraints(fact, scope):
         facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
     return facts
 
 
 def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
-    """Learn from several facts, in terms of one scope."""
+    """Extend facts by several facts in one scope."""
     return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
 
 
 def assuming_facts(scope: Names, *facts: s.Fact) -> Names:
-    """The scope where facts hold."""
+    """Return the scope in which facts hold."""
     return scope.with_facts(with_all(scope.facts, facts, scope))
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
-    """The scope behind a statement: a `let` names a value, an `assume` adds a fact."""
+    """Return the scope after a statement: a `let` names a value, an `assume` adds a fact."""
     if statement.named and not scope.module.is_view(statement.named[1]):
         name, value = statement.named
         found = known_value(value, scope)
@@ -144,25 +144,25 @@ def scope_after(statement: s.Stmt, scope: Names) -> Names:
 
 # What is 1 where they hold, and 0 elsewhere
 def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
-    """1 where a condition on sizes and indices holds, 0 elsewhere; None where the data decides."""
+    """Return 1 where a condition on sizes and indices holds, and 0 elsewhere; None if data decides."""
     found = indicator_bounds(condition, scope, counted)
     return found.lower if found.exact else None
 
 
 def some_fact_excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
-    """Whether one of some facts is known to hold nowhere."""
+    """Test whether one of several facts is known to be false everywhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
     known = (indicator(each, scope) for each in conditions)
     return any(each is not None and scope.facts.nonnegative(-scope.facts.simplify(each)) for each in known)
 
 
 def is_refuted(fact: s.Fact, scope: Scope) -> bool:
-    """Whether a fact is known to hold nowhere, in a scope that may know it too."""
+    """Test whether a fact is known to be false everywhere, in a scope that may contain it."""
     return any(scope.facts.positive(scope.facts.simplify(-bound)) for bound in implied_constraints(fact, scope))
 
 
 def indicator_bounds(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> KnownAmount:
-    """The same between bounds: comparisons that the data decides, or are not to be `counted`, may hold or not."""
+    """Bound the indicator of a condition; comparisons on data, or not `counted`, range from 0 to 1."""
     match condition:
         case s.Unary(op="not", operand=operand):
             return _complement_amount(indicator_bounds(operand, scope, counted))
@@ -187,7 +187,7 @@ def _complement_amount(found: KnownAmount) -> KnownAmount:
 
 
 def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> KnownAmount:
-    """Both hold: as of nested conditions, in either order, one is left out that the other one decides."""
+    """Bound the indicator of `and`, omitting a side that the other one decides."""
     first, second = indicator_bounds(left, scope, counted), indicator_bounds(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
         facts = with_fact(scope.facts, condition, scope)
@@ -198,7 +198,7 @@ def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Coun
 
 
 def is_summable(found: Poly, scope: Scope) -> bool:
-    """Whether what takes several values in the body enters an indicator as thresholds and quotients alone."""
+    """Test whether variables enter an indicator only through thresholds and quotients."""
     return all(isinstance(atom, Symbol) or atom.names <= scope.fixed or _cuts(atom, scope) for atom in found.atoms())
 
 
@@ -214,7 +214,7 @@ def _cuts(atom: Atom, scope: Scope) -> bool:
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
-    """1 where an integer difference compares with 0 as said, else 0."""
+    """The indicator that an integer difference compares with 0 by an operator."""
     found = _remainder_test(difference, facts)
     if found is not None:
         below, mirrored, limit = found
@@ -224,7 +224,7 @@ def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
 
 
 def _never_negative(value: Poly, facts: Facts) -> Poly:
-    """1 where an integer is at least 0: a polynomial in one integer is from some integers on, up to others.
+    """The indicator that an integer is nonnegative; a polynomial in one integer is split at its sign changes.
 
     floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
     """
@@ -245,9 +245,9 @@ def _never_negative(value: Poly, facts: Facts) -> Poly:
 
 
 def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
-    """The integers x where whether c0 + c1*x + ... >= 0 differs from x - 1, and whether it holds before them all.
+    """List the integers x at which c0 + c1*x + ... >= 0 differs from x - 1, and its truth before them.
 
-    Between the changes of p(x + 1) - p(x) >= 0, which are found first, p rises or falls throughout.
+    Between the changes of p(x + 1) - p(x) >= 0, which are found first, p is monotone.
     """
 
     def value(x: int) -> int:
@@ -273,7 +273,7 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
 
 
 def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
-    """A comparison with a limit, from what decides whether the value is below an integer."""
+    """The indicator of a comparison with a limit, from that of being below an integer."""
     match op:
         case "<":
             return below(limit)
@@ -290,11 +290,10 @@ def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
 
 
 def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
-    """Where the difference is e mod m - limit: what decides whether e mod m is below an integer; and the limit.
+    """Recognise the difference e mod m - limit: return the indicator of e mod m below an integer, and the limit.
 
-    The flag says that it is limit - e mod m instead. e mod m is e - m*floor(e/m), and below t, 0 <= t <= m, exactly
-    where floor(e/m) - floor((e - t)/m) is 1 and not 0. Where e is itself a floor, of u/d, one of u/(d*m) stands for
-    both.
+    The flag marks limit - e mod m instead. e mod m is e - m*floor(e/m), and below t, 0 <= t <= m, exactly if
+    floor(e/m) - floor((e - t)/m) is 1 and not 0. If e is itself a floor, of u/d, one of u/(d*m) replaces both.
     """
     for atom in sorted(difference.atoms(), key=str):
         parts = difference.coefficients(atom)

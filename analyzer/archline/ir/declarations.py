@@ -1,4 +1,4 @@
-"""What the header of an algorithm declares: its scope, differences of indices, the facts that it promises."""
+"""Read the header of an algorithm: its scope, its promised facts, and the differences and ranges of its indices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SPREADS = (3, 8, 24)
 
 
 def declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
-    """The scope at the start of an algorithm's body: its sizes, what its `where` says, its arrays' promises.
+    """Build the scope at the start of an algorithm's body: its sizes, `where` facts and arrays.
 
-    What is proved there is found anew, so that no answer depends on what was asked before.
+    Proofs are not shared with earlier scopes, so that answers do not depend on earlier questions.
     """
     scope = _build_declared_scope(module, algorithm)
     return scope.with_facts(scope.facts.unproved())
@@ -106,9 +106,9 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
 
 
 def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Put 1 for c where c == 1, c^2 for P where c^2 == P: a size that is a number or a product of other sizes.
+    """Substitute sizes that are equal to a number or a product of other sizes: c == 1, c^2 == P.
 
-    No size becomes a parameter of the cache, which counts do not depend on.
+    Cache parameters are never substituted for sizes, as counts do not depend on them.
     """
     for fact in where:
         match fact:
@@ -129,7 +129,7 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
 
 
 def _product(expr: s.Expr, facts: Facts) -> Poly | None:
-    """A product of numbers and sizes that are positive, such as 2*b*g^2; None for other expressions."""
+    """Read a product of numbers and positive sizes, such as 2*b*g^2; None for other expressions."""
     match expr:
         case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
             return Poly.symbol(name)
@@ -180,9 +180,9 @@ def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
 
 @record
 class Declaration:
-    """`quantities`: linear, and the same wherever the indices are moved to. `facts`: values that are >= 0.
+    """Properties of indices: `quantities` are linear and invariant under a common shift, `facts` are nonnegative.
 
-    `ranges`: the indices that have only a few values.
+    `ranges` are the indices with few values.
     """
 
     quantities: tuple[Poly, ...]
@@ -212,7 +212,7 @@ class Declaration:
 
 
 def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
-    """What is said in the header and in the conditions of the body; `scope` is that of the header."""
+    """Read the properties of indices from the header and from conditions in the body."""
     promised = (conjunctions(value) for fact in algorithm.where for value in implied_constraints(fact, scope))
     facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
     machine = machine_symbols(scope.module.signatures[algorithm])
@@ -233,7 +233,7 @@ def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -
 
 
 def _linear_in(node: object, scope: Scope) -> Poly | None:
-    """What a sum is, or a comparison compares with 0."""
+    """The value of a sum, or the difference that a comparison tests."""
     match node:
         case s.Binary(op="+" | "-"):
             return known_value(node, scope)
@@ -244,7 +244,7 @@ def _linear_in(node: object, scope: Scope) -> Poly | None:
 
 
 def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
-    """Whether it is linear and stays the same where all indices in it grow alike."""
+    """Test whether a value is linear and invariant if all indices in it increase equally."""
     linear = all(
         len(monomial) == 1 and isinstance(monomial[0][0], Symbol) and monomial[0][1] == 1 for monomial in value.terms
     )
@@ -252,7 +252,7 @@ def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
 
 
 def _ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
-    """The indices between two numbers that are not far apart."""
+    """The indices that lie between two close numbers."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for value in facts:

@@ -1,4 +1,4 @@
-"""Amounts of lines as products: factors that vary with different loops are bounded and summed each by itself."""
+"""Represent amounts of lines as products, whose factors are bounded and summed separately by loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_PEAK = 8_000
-"""Term products for the greatest value in a loop: what takes more is of no use, as it grows from loop to loop."""
+"""The maximum number of term products for a maximum over a loop; larger ones grow from loop to loop."""
 _LINE = Poly.symbol("L")
 _FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
@@ -30,7 +30,7 @@ class UnboundedError(Exception):
 
 @record
 class FactoredProduct:
-    """A product of amounts, none of them negative."""
+    """A product of nonnegative amounts."""
 
     factors: tuple[Poly, ...] = ()
 
@@ -41,27 +41,27 @@ class FactoredProduct:
 
     @property
     def uncapped(self) -> Poly:
-        """At least the product: each factor without what is subtracted where a size is cut off."""
+        """An upper bound on the product: each factor without the terms subtracted for sizes that are cut off."""
         return polynomial.product(map(_without_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
-        """With more factors."""
+        """Multiply by more factors."""
         return FactoredProduct((*self.factors, *more))
 
     def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
-        """The lesser of two products; factors that both have stay apart."""
+        """Return the lesser of two products; common factors stay separate."""
         common = list((Counter(self.factors) & Counter(other.factors)).elements())
         left, right = (Counter(each.factors) - Counter(common) for each in (self, other))
         lesser = facts.minimum(*(polynomial.product(each.elements()) for each in (left, right)))
         return FactoredProduct((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """The factors without a variable, and those with it."""
+        """Split the factors into those without a variable and those with it."""
         free = tuple(each for each in self.factors if variable not in each.names)
         return free, tuple(each for each in self.factors if variable in each.names)
 
     def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
-        """At least the sum over lo <= variable < hi."""
+        """Bound the sum over lo <= variable < hi from above."""
         free, bound = self._split(variable)
         if not bound:
             return FactoredProduct(free).times(hi - lo)
@@ -78,14 +78,14 @@ class FactoredProduct:
         return FactoredProduct((*free, found))
 
     def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
-        """The sum over lo <= variable < hi itself. Raises UnresolvedError, TooComplexError."""
+        """Sum exactly over lo <= variable < hi. Raises UnresolvedError, TooComplexError."""
         free, bound = self._split(variable)
         if not bound:
             return FactoredProduct(free).times(hi - lo)
         return FactoredProduct((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
 
     def added_over(self, chain: Chain) -> FactoredProduct | None:
-        """The sum over all iterations of loops itself; None if it has no closed form, or the data decides a range."""
+        """Sum exactly over all iterations of loops; None without a closed form, or if data decides a range."""
         if any(loop.trips != loop.hi - loop.lo for loop in chain):
             return None
         result = self
@@ -97,19 +97,19 @@ class FactoredProduct:
         return result
 
     def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
-        """At least the greatest in a loop."""
+        """Bound the maximum over a loop from above."""
         free, bound = self._split(loop.variable)
         return FactoredProduct((*free, *(most_in(each, loop, facts) for each in bound)))
 
     def at_most(self, chain: Chain) -> FactoredProduct:
-        """At least the greatest, whatever loops do."""
+        """Bound the maximum over all loops from above."""
         result = self
         for loop in reversed(chain):
             result = result.most(loop, loop.facts)
         return result
 
     def over(self, chain: Chain) -> FactoredProduct:
-        """At least the sum over all iterations of loops."""
+        """Bound the sum over all iterations of loops from above."""
         result = self
         for loop in reversed(chain):
             if loop.trips == loop.hi - loop.lo:
@@ -121,7 +121,7 @@ class FactoredProduct:
 
 
 def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
-    """At least the greatest, whatever loops do: of an exact amount, or one no less. Raises UnboundedError."""
+    """Bound the maximum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
     try:
         known = None if exact is None else exact.at_most(chain)
     except UnboundedError:
@@ -136,19 +136,19 @@ def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduc
 
 
 def total_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
-    """At least the sum over all iterations, in the same way. Raises UnboundedError."""
+    """Bound the sum over all iterations of loops from above, likewise. Raises UnboundedError."""
     found = None if exact is None else exact.added_over(chain)
     return count().over(chain) if found is None else found
 
 
 def _in_lines(value: Poly) -> bool:
-    """Whether more lines of L words make it larger, as in floor((n + b)/L) - floor(n/L)."""
+    """Test whether longer lines increase the value, as in floor((n + b)/L) - floor(n/L)."""
     rising = (term for term, coefficient in value.terms.items() if coefficient > 0)
     return any(_LINE.names <= atom.names for term in rising for atom, _ in term)
 
 
 def _without_caps(value: Poly) -> Poly:
-    """The value without the max(0, e) that are subtracted: b for b - max(0, b - n)."""
+    """Drop the subtracted max(0, e): b for b - max(0, b - n)."""
     return Poly(
         {
             monomial: coefficient
@@ -159,9 +159,9 @@ def _without_caps(value: Poly) -> Poly:
 
 
 def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """At least the sum of min(x, y) where y shrinks, or grows, by a factor: that of y, or of x where that is less.
+    """Bound the sum of min(x, y) from above if y grows or shrinks geometrically; None for other values.
 
-    Of iterations with the largest y so many have x that what is left of y has shrunk by L, as strides that double do.
+    The sum of y counts, or x for the few iterations in which y is largest, until y has shrunk by a factor of L.
     """
     for atom in value.atoms():
         if not isinstance(atom, a.PositivePart) or variable not in atom.names:
@@ -182,13 +182,13 @@ def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
 
 
 def _geometric_ratio(value: Poly, variable: str) -> fmpq | None:
-    """By how much each value is more than the one before, where that is always the same factor of 2 or more, or 1/2."""
+    """The ratio of each value to the one before, if it is a constant factor of at least 2 or at most 1/2."""
     after = value.substitute({variable: Poly.symbol(variable) + 1})
     return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
 
 
 def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """At least the greatest value for lo <= variable < hi. Raises UnboundedError."""
+    """Bound the maximum for lo <= variable < hi from above. Raises UnboundedError."""
     if variable not in value.names:
         return value
     value = _without_gaps(value, variable, facts)
@@ -207,7 +207,7 @@ def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
 
 
 def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
-    """The value with segments of offsets as long as they may be, where that makes it no less."""
+    """Replace lengths of segments by their maximum, if the value increases with them."""
     for gap in dict.fromkeys(_segment_gaps(value, variable)):
         name = f"{gap.key} "
         free = value.with_atom(gap, Poly.symbol(name))
@@ -219,7 +219,7 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
 
 
 def _without_floors(value: Poly, variable: str) -> Poly:
-    """The value with e/m for each floor(e/m) of segments of offsets, where that makes it no less."""
+    """Replace floor(e/m) of segments by e/m, if that does not decrease the value."""
 
     def relaxed(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
@@ -231,10 +231,10 @@ def _without_floors(value: Poly, variable: str) -> Poly:
 
 
 def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
-    """The segments of offsets that a loop variable picks, wherever they stand in a value."""
+    """Yield the segments of offsets that a loop variable selects, anywhere in a value."""
     return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 
 def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:
-    """At least the greatest value in a loop. Raises UnboundedError."""
+    """Bound the maximum over a loop from above. Raises UnboundedError."""
     return factored_maximum(value, loop.variable, loop.lo, loop.hi, facts)

@@ -1,4 +1,4 @@
-"""The lines of arrays, rows and boxes, by layout: the lines of an array are those of its rows, or of a square."""
+"""Count the lines of arrays, rows and boxes, by layout."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from archline.ir.tree import Array, contiguous_dimension
 
 LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
 ONE_LINE = WORDS - LINE
-"""Where it is 0 or more, fast memory holds a line."""
+"""The cache holds at least one line if this is nonnegative."""
 ClosedInterval = tuple[Poly, Poly]
 """The first subscript and the last one."""
 
 
 def array_lines(array: Array) -> Poly:
-    """All lines of an array."""
+    """Count all lines of an array."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(a.maximum(rows, columns)))
@@ -30,17 +30,17 @@ def array_lines(array: Array) -> Poly:
 
 
 def stack_lines(array: Array) -> Poly:
-    """The lines of the stack up to the end of a local array."""
+    """Count the lines of the stack up to the end of a local array."""
     return array.below + array_lines(array)
 
 
 def interval_lines(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
-    """The lines of w words in a row: ceil(w/L) from the start of one, else at most floor((w - 2)/L) + 2.
+    """Count the lines of w words in a row: ceil(w/L) from its start, else at most floor((w - 2)/L) + 2.
 
-    From a multiple of b on, whatever the `counters` of loops are, a line begins no farther before than L less what b
-    and L have in common. Not `whole`: w/L and 1 or 2.
+    If the interval begins at a multiple of b, for all values of `counters`, its distance from a line's start is at
+    most L minus the common divisor of b and L. Without `whole`, the count is w/L plus 1 or 2.
     """
     low, high = interval
     words = facts.positive_part(a.as_gaps(high - low + 1))
@@ -56,7 +56,7 @@ def interval_lines(
 
 
 def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
-    """What divides a value, whatever counters are: the number and the sizes that all its terms have."""
+    """The divisor of a value for all values of counters: the number and the sizes common to all its terms."""
     if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
         return ONE
     first, *others = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
@@ -66,9 +66,10 @@ def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
 
 
 def placed_run(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
-    """The lines of an interval of a row by where it begins and ends; 1 at most where it is empty.
+    """Count the lines of an interval of a row from its alignment; at most 1 if it is empty.
 
-    None where it may be worse than empty, or lines are not those of rows; for a few words, whose sums would be long.
+    None if its length may be negative, or lines are not those of rows; also for few words, whose sums would be
+    long.
     """
     low, high = interval
     words = a.as_gaps(high - low + 1)
@@ -84,7 +85,7 @@ def box_lines(
     whole: bool = True,
     counters: frozenset[str] | None = None,
 ) -> FactoredProduct:
-    """The lines of a box of subscripts."""
+    """Count the lines of a box of subscripts."""
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):

@@ -1,4 +1,4 @@
-"""From an algorithm to its accesses in serial order: loops stay loops, calls of algorithms are followed."""
+"""Lower an algorithm to a tree of its accesses in serial order: loops stay loops, calls are inlined."""
 
 from __future__ import annotations
 
@@ -37,41 +37,41 @@ from archline.language.model import Module
 MAX_ACCESSES = 400
 
 Iteration = tuple[Poly, Poly, Poly, Poly, Facts, bool]
-"""The least counter, the greatest one and 1, the most iterations, the loop variable's value, what holds inside, and
-whether every counter of the range has its iteration."""
+"""The least counter, the greatest one plus 1, the maximum trip count, the loop variable's value, the facts inside,
+and whether every counter of the range has its iteration."""
 
 Element = tuple[Array, tuple[Poly | None, ...]]
-"""An element of an array, which the sizes and the counters of loops give."""
+"""An element of an array, determined by sizes and loop counters."""
 
 
 class Policy:
-    """How a lowering treats what need not be followed in place. By itself all is, and recursion is refused."""
+    """Decides how a lowering treats calls, branches and loops; by default all are followed and recursion is refused."""
 
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
-        """An array that the algorithm is given."""
+        """Build the array of a parameter."""
         return Array(name, extents, layout)
 
     def statement(
         self, program: Lowering, statement: s.Stmt, place: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
-        """The accesses of a statement, and the place behind it."""
+        """Return the accesses of a statement, and the context after it."""
         after = program.after(statement, place)
         return program.statement(statement, place, after), after
 
     def reading(self, place: LoweringContext) -> Scope:
-        """What names mean where views are cut out."""
+        """Return the scope in which the bounds of views are evaluated."""
         return place.scope
 
     def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
-        """The place at which a loop begins."""
+        """Return the context at the beginning of a loop."""
         return place
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
-        """The accesses of an `if`."""
+        """Return the accesses of an `if`."""
         return program.branches(branches, place)
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
-        """The accesses of a call of an algorithm."""
+        """Return the accesses of a call of an algorithm."""
         if component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
         return program.inlined(call, target, place)
@@ -79,9 +79,9 @@ class Policy:
 
 @dataclass(eq=False)
 class Lowering:
-    """Follows an algorithm; what is not simply followed in place is up to a policy.
+    """Lowers an algorithm; a policy decides about calls and branches.
 
-    `names` counts how many loops have had each name, `made` are the local arrays that were met, as large as they get.
+    `names` counts the loops of each name; `made` are the local arrays found so far, with their largest extents.
     """
 
     module: Module
@@ -92,12 +92,12 @@ class Lowering:
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
-        """The scope of the algorithm's body and its accesses; `require_accesses` passed. Raises UntracedError."""
+        """Return the scope of an algorithm's body and its accesses, after `require_accesses`. Raises UntracedError."""
         scope, views = self.given(algorithm)
         return scope, self.body_of(algorithm, scope, views)
 
     def given(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
-        """The scope of an algorithm's body, and its array parameters as views of all of an array."""
+        """Return the scope of an algorithm's body, and views of its whole array parameters."""
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
@@ -108,25 +108,25 @@ class Lowering:
         return scope, views
 
     def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
-        """The accesses of an algorithm's body."""
+        """Return the accesses of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
     def fresh(self, name: str) -> str:
-        """A name that no other loop has."""
+        """Return a name that no other loop has."""
         self.names[name] = self.names.get(name, 0) + 1
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
     # Statements
     def block(self, body: tuple[s.Stmt, ...], place: LoweringContext) -> Iterator[Node]:
-        """The accesses of statements in order."""
+        """Yield the accesses of statements in order."""
         for statement in body:
             nodes, after = self.policy.statement(self, statement, place)
             yield from nodes
             place = after
 
     def statement(self, statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> Iterator[Node]:
-        """The accesses of a statement, between the places before it and behind it."""
+        """Yield the accesses of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
                 yield from self._filled(after.views[name], value, place, statement)
@@ -145,7 +145,7 @@ class Lowering:
                 pass
 
     def _simple(self, statement: s.Simple, place: LoweringContext) -> Iterator[Node]:
-        """What a statement evaluates, then the elements that it writes, at once where it just read them."""
+        """Yield the accesses of the expressions, then those of the written elements, merged with reads just before."""
         again = statement.revisited
         for part in statement.reads:
             if part in again or part not in statement.writes:
@@ -161,7 +161,7 @@ class Lowering:
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
     def after(self, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
-        """The place behind a statement: what it names, declares, sets and assumes."""
+        """Return the context after a statement, with its names, declarations, assignments and assumptions."""
         before, place = place, place.after(statement)
         match statement:
             case s.Let(name=name, value=value) if self.module.is_view(value):
@@ -180,7 +180,7 @@ class Lowering:
                 return place if scope is place.scope else replace(place, scope=scope)
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext) -> LoweringContext:
-        """The place behind the declaration of a local array."""
+        """Return the context after the declaration of a local array."""
         extents = tuple(most_extent(each, place.scope) for each in shape)
         exact = all(is_exact(each, place.scope) for each in shape)
         loops = frozenset(place.loops)
@@ -193,7 +193,7 @@ class Lowering:
         return replace(place, views=views, stack=place.stack + array_lines(array), locals=(*place.locals, array))
 
     def _filled(self, target: View, value: s.Expr, place: LoweringContext, node: s.Node) -> Iterator[Node]:
-        """The loop nest over the elements of a view that is filled or copied to."""
+        """Yield the loop nest over the elements of a view that is filled or copied to."""
         yield from self.reads(value, place)
         source = self.view(value, place) if self.module.is_view(value) else None
         facts = place.scope.facts
@@ -238,7 +238,7 @@ class Lowering:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
     def _range(self, loop: s.Loop, scope: Scope) -> Iteration:
-        """The range of the counter, the most iterations, the variable's value, and what is known inside."""
+        """Return the range of the counter, the maximum trip count, the variable's value, and the facts inside."""
         try:
             found = static_range(loop, scope)
             return found.lo, found.hi, found.trips, found.value, found.inside, True
@@ -255,7 +255,7 @@ class Lowering:
             return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside, False
 
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
-        """A range between two entries of an offsets array, the second no less than the first."""
+        """Return a range between two entries of an offsets array, the second no less than the first; else None."""
         reading = replace(scope, reads_offsets=True)
         lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
         if lo is None or hi is None:
@@ -282,7 +282,7 @@ class Lowering:
             yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
-        """One branch after the other, each under its condition."""
+        """Yield the accesses of all branches, each under its condition."""
         # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
         around = place
         shared: frozenset[Element] | None = None
@@ -305,11 +305,11 @@ class Lowering:
 
     # Expressions
     def view(self, expr: s.Expr, place: LoweringContext) -> View:
-        """The view that an expression is. Raises UntracedError."""
+        """Return the view that an expression denotes. Raises UntracedError."""
         return view_of(self.module, expr, place.views, self.policy.reading(place))
 
     def reads(self, expr: s.Expr, place: LoweringContext) -> Iterator[Node]:
-        """What evaluating an expression reads, calls of algorithms included; of a view, what its bounds do."""
+        """Yield the reads of evaluating an expression, including called algorithms; of a view, those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
                 yield from self._bounds_of(expr, place)
@@ -333,7 +333,6 @@ class Lowering:
                 pass
 
     def _bounds_of(self, view: s.Element, place: LoweringContext) -> Iterator[Node]:
-        """What the bounds of a view read."""
         for each in view.subscripts:
             parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
             for part in parts:
@@ -364,7 +363,7 @@ class Lowering:
         return frozenset(around.variable for around in loops)
 
     def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext) -> MonotoneWalk | None:
-        """How an element of a row that the data picks moves one way through a loop."""
+        """Describe the monotone walk of an element of a row that the data selects; None if there is none."""
         view = place.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
@@ -401,7 +400,7 @@ class Lowering:
 
     # Calls
     def passed(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> dict[str, View]:
-        """The views that a call passes, by parameter. Raises UntracedError."""
+        """Return the views that a call passes, by parameter. Raises UntracedError."""
         return {
             parameter.name: self.view(argument, place)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
@@ -409,7 +408,7 @@ class Lowering:
         }
 
     def inlined(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
-        """The body of an algorithm that is called."""
+        """Yield the accesses of the body of a called algorithm."""
         views = self.passed(call, target, place)
         scope, given = bind_call(call, target, place, self.fresh)
         loops = (*place.loops, *(each.variable for each in given))
@@ -433,7 +432,7 @@ class Lowering:
 def _assigned_elements(
     statements: Sequence[s.Stmt], nodes: Sequence[Node], place: LoweringContext
 ) -> frozenset[Element]:
-    """The elements that statements of a branch set wherever it is taken."""
+    """The elements that statements of a branch assign whenever it is taken."""
     written = (target for each in statements if isinstance(each, s.Simple) for target in each.writes)
     targets = {
         each.span
@@ -445,7 +444,7 @@ def _assigned_elements(
 
 
 def _mark_shared_writes(nodes: Sequence[Node], elements: frozenset[Element], place: LoweringContext) -> Iterator[Node]:
-    """The nodes of the last branch, if all branches set these elements: one of them does, wherever the others are."""
+    """Mark accesses in the last branch whose elements all branches assign, so that one always does."""
     for node in nodes:
         if isinstance(node, Access) and (node.array, node.place) in elements:
             yield replace(node, shared=place.when)
@@ -454,7 +453,7 @@ def _mark_shared_writes(nodes: Sequence[Node], elements: frozenset[Element], pla
 
 
 def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> frozenset[str]:
-    """What decides where the rows of a local array lie: what is below, and how long rows are."""
+    """The symbols that determine the rows of a local array: those of the stack below and of row lengths."""
     names = place.stack.names
     if len(extents) > 1:
         names = names.union(*(each.names for each in extents))
@@ -462,7 +461,7 @@ def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> 
 
 
 def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
-    """The array with the largest extents that it has in a loop. Raises UnboundedError."""
+    """Return the array with its largest extents over a loop. Raises UnboundedError."""
     if not any(variable in extent.names for extent in array.extents):
         return array
     # Of a loop that is never entered, an extent may be below 0.

@@ -1,11 +1,11 @@
-"""Span of a stretch of code with spawned calls still running: max-plus affine maps.
+"""Compose the span of code with spawned calls as max-plus affine maps.
 
-Within one frame (an algorithm's body, or one iteration of a parallel loop) let s be the time the serial part has
-reached and p the time at which all that is pending would be joined, p >= s. A stretch of code maps
+Within one frame (an algorithm's body, or one iteration of a parallel loop) let s be the time of the serial
+part and p the time at which all pending calls would be joined, p >= s. A stretch of code maps
 
     s' = max(s + advance, p + joined),    p' = max(s + finish, p + kept),
 
-with `joined` None where no sync stands in it (then `kept` is 0). The maps compose exactly.
+with `joined` None if it contains no sync (then `kept` is 0). The maps compose exactly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from archline.records import record
 
 @record
 class MaxPlusMap:
-    """See the module. `certain`: whether a sync is always reached; where none is, what `joined` says may not happen."""
+    """A map of serial time and join time, as the module describes.
+
+    `certain` tells that a sync is always reached; if not, the delay by `joined` is optional.
+    """
 
     advance: Amount
     finish: Amount
@@ -41,12 +44,12 @@ class MaxPlusMap:
 
     @property
     def serial(self) -> bool:
-        """Whether it neither spawns nor syncs."""
+        """True if the code neither spawns nor syncs."""
         return self.finish is self.advance and self.joined is None
 
 
 def serial_map(amount: Amount) -> MaxPlusMap:
-    """A stretch without spawn and sync."""
+    """Return the map of code without spawn and sync."""
     return MaxPlusMap(amount, amount)
 
 
@@ -55,12 +58,12 @@ SYNC = MaxPlusMap(NOTHING, NOTHING, NOTHING, NOTHING)
 
 
 def spawned_map(start: Amount, whole: Amount) -> MaxPlusMap:
-    """`spawn`: what the call itself costs before the fork, then the rest of it runs in parallel with what follows."""
+    """Return the map of `spawn`: the call's cost before the fork, then its body in parallel with later code."""
     return MaxPlusMap(start, whole)
 
 
 def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """One stretch after the other."""
+    """Return the map of one stretch of code after another."""
     if second.serial and first.serial:
         return serial_map(add(first.advance, second.advance))
     advance = add(first.advance, second.advance)
@@ -89,12 +92,12 @@ def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
 
 
 def _if_reached(path: MaxPlusMap, waited: Amount) -> Amount:
-    """What waiting at the path's sync takes; one that may not be reached waits for nothing at least."""
+    """The delay by waiting at a sync; from 0 if the sync may not be reached."""
     return waited if path.certain else up_to(waited)
 
 
 def repeat_map(each: MaxPlusMap, count: Amount) -> MaxPlusMap:
-    """The same stretch a number of times, one after the other."""
+    """Return the map of a stretch of code that is executed a number of times in sequence."""
     advance = scale_amount(each.advance, count)
     if each.serial:
         return serial_map(advance)
@@ -111,7 +114,7 @@ def repeat_map(each: MaxPlusMap, count: Amount) -> MaxPlusMap:
 
 
 def choose_map(taken: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """`first` where the indicator `taken` is 1, `second` where it is 0."""
+    """Return `first` where the indicator `taken` is 1, `second` where it is 0."""
     if taken.is_constant:
         return first if taken else second
     advance = choose_by_indicator(taken, first.advance, second.advance)
@@ -122,7 +125,7 @@ def choose_map(taken: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts)
 
 
 def either_path(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """One of the two, the data decides which."""
+    """Return bounds for one of two maps, selected by data."""
     advance = either_amount(first.advance, second.advance, facts)
     if first.serial and second.serial:
         return serial_map(advance)
@@ -132,7 +135,7 @@ def either_path(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusM
 
 
 def _merge_uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
-    """joined, kept and certain of an alternative: a sync in one arm only may not be reached."""
+    """Return joined, kept and certain of an alternative: a sync in only one arm may not be reached."""
     waiting = [each for each in (first.joined, second.joined) if each is not None]
     if not waiting:
         return None, NOTHING, True

@@ -1,6 +1,6 @@
-"""Places in a program that is followed: what names mean there, views traced back to arrays, and callees.
+"""Track contexts of the lowering: scopes, views traced back to arrays, and bindings of callees.
 
-Integer subscripts that only rise, or only fall, in a loop pass each line of an array once.
+Integer subscripts that are monotone in a loop pass each line of an array once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from archline.records import field, record
 
 BACK = {"rises": "falls", "falls": "rises"}
 Terms = tuple[tuple[str, bool], ...]
-"""Names, and whether each is added or subtracted."""
+"""Names, each with True if it is added and False if it is subtracted."""
 
 
 @record(eq=False)
 class EnclosingLoop:
-    """A loop of the program, its variable in the tree of accesses, and what is known where it begins."""
+    """A loop of the program, its variable in the loop tree, and the facts where it begins."""
 
     loop: s.Stmt
     variable: str
@@ -38,9 +38,9 @@ class EnclosingLoop:
 
 @record
 class Stream:
-    """A subscript that `rises`, `falls` or `stays` all through a loop: names, and a number.
+    """A subscript that `rises`, `falls` or `stays` throughout a loop: a sum of names and a number.
 
-    `first` is where it begins; None where the data decides.
+    `first` is its initial value; None if data decides.
     """
 
     around: EnclosingLoop
@@ -50,7 +50,7 @@ class Stream:
     first: Poly | None
 
     def within(self, extent: Poly) -> tuple[Poly, Poly]:
-        """What it is at least, and at most, as an index of an extent; no less than nothing lies between."""
+        """Bound the subscript in an extent; the interval may be empty, but not less than empty."""
         low, high = ZERO, extent - 1
         if self.first is not None:
             ends = (low if self.way == "falls" else self.first), (high if self.way == "rises" else self.first)
@@ -62,10 +62,10 @@ class Stream:
 def monotone_stream(
     view: str, subscript: s.Expr, around: Sequence[EnclosingLoop], fixed: frozenset[str], values: Mapping[str, Poly]
 ) -> Stream | None:
-    """The outermost loop in which a subscript of a view rises or falls only; None where there is none.
+    """Find the outermost loop in which a subscript of a view is monotone; None if there is none.
 
-    Where a loop makes the view or the array anew, it may begin elsewhere. `fixed` are the names that no loop changes,
-    `values` those of names that are no integers of the data.
+    A loop that recreates the view or its array does not count, as the subscript may restart. `fixed` are names
+    that no loop changes, `values` those of names that do not depend on data.
     """
     parts = list(signed_terms(subscript))
     names = tuple(sorted(each for each in parts if isinstance(each, tuple)))
@@ -92,7 +92,7 @@ def monotone_stream(
 
 
 def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
-    """What a subscript is where a loop begins."""
+    """The value of a subscript at the beginning of a loop; None if data decides."""
     first = ZERO + shift
     for name, added in names:
         value = values.get(name) if _direction_of_change(name, around.loop) == "stays" else None
@@ -104,13 +104,13 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
 
 
 def assigned_names(node: s.Node) -> Iterator[str]:
-    """The names that a statement gives other values."""
+    """Yield the integers of the data that a statement assigns."""
     # What a `let` or a loop names is no integer of the data.
     return (name for each in s.find(node, s.Simple) if not each.named for name in each.sets)
 
 
 def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
-    """The names that a sum adds and those that it subtracts, its numbers, and what else it is of."""
+    """Yield the names that a sum adds and subtracts, its numbers, and its other terms."""
     match expr:
         case s.Integer(value=value):
             yield value if added else -value
@@ -124,7 +124,7 @@ def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] 
 
 
 def _direction_of_change(name: str, loop: s.Stmt) -> str:
-    """What a loop does to an integer: it rises, falls, stays, or is set."""
+    """Tell how a loop changes an integer: rises, falls, stays, or set."""
     # What has no known increment may give it any value.
     steps = (each.increment for each in s.find(loop, s.Simple) if name in each.sets)
     ways = {"set" if step is None else "rises" if step >= 0 else "falls" for step in steps}
@@ -140,7 +140,7 @@ def is_constant_in(names: Iterable[str], loop: s.Stmt) -> bool:
 
 
 def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
-    """The view that an expression is. Raises UntracedError."""
+    """Return the view that an expression denotes. Raises UntracedError."""
     match expr:
         case s.Name(id=name):
             return views[name]
@@ -190,7 +190,7 @@ def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
 
 
 def most_extent(expr: s.Expr, scope: Scope) -> Poly:
-    """An extent, or the most that it can be. Raises UntracedError."""
+    """Evaluate an extent, or its upper bound. Raises UntracedError."""
     try:
         return extent_value(expr, scope)
     except NotStaticError as problem:
@@ -201,7 +201,7 @@ def most_extent(expr: s.Expr, scope: Scope) -> Poly:
 
 
 def is_exact(expr: s.Expr, scope: Scope) -> bool:
-    """Whether an extent is known, not only the most that it can be."""
+    """Test whether an extent is known exactly."""
     try:
         extent_value(expr, scope)
     except NotStaticError:
@@ -210,7 +210,7 @@ def is_exact(expr: s.Expr, scope: Scope) -> bool:
 
 
 def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
-    """The value of an expression; None where the data decides."""
+    """Evaluate an expression; None if data decides it."""
     try:
         return static_value(expr, scope)
     except (NotStaticError, TooComplexError):
@@ -218,7 +218,7 @@ def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
 
 
 def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
-    """The extents of an array and its layout; None and "" where the type is none of an array."""
+    """The extents of an array type and its layout; None and "" for other types."""
     match type:
         case s.ArrayType(shape=shape, layout=layout):
             return shape, layout
@@ -232,17 +232,18 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
 
 
 def whole_view(array: Array) -> View:
-    """All of an array."""
+    """Return the view of a whole array."""
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
 
 
 @record(eq=False)
 class LoweringContext:
-    """Where in the program we are: what names mean, the loops around, and the lines of local arrays below.
+    """The context of a statement: names, enclosing loops, and the stack lines of local arrays below.
 
-    Where `certain`, every iteration of the loops comes here in which all of `when` are at least 0. `integers` are those
-    of the data, which statements may set, whose values are known here. Behind the loop `rested` no integer was set.
+    If `certain`, every iteration of the loops executes the statement in which all of `when` are nonnegative.
+    `integers` are data-dependent variables whose values are known here. No integer was assigned since the loop
+    `rested` ended.
     """
 
     scope: Scope
@@ -260,28 +261,28 @@ class LoweringContext:
 
     @property
     def algorithm_top(self) -> bool:
-        """Whether no loop or call lies between here and the algorithm that is followed."""
+        """True outside of loops and calls in the algorithm that is followed."""
         return not self.loops and not self.depth
 
     @property
     def always(self) -> bool:
-        """Whether every run comes here, whatever the sizes are."""
+        """True if every run executes the statement, for all sizes."""
         return self.certain and not self.when and not self.loops
 
     @property
     def knowing(self) -> Scope:
-        """What names mean, integers of the data that are known here among them."""
+        """The scope with the known data-dependent integers."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> LoweringContext:
-        """In the body of a loop."""
+        """Return the context in the body of a loop."""
         around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
         loops, certain = (*self.loops, variable), self.certain and certain
         inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
         return replace(inner.after(loop), rested=None)
 
     def after(self, statement: s.Stmt) -> LoweringContext:
-        """Behind a statement, or in a loop: integers that it sets are not known."""
+        """Return the context after a statement, or in a loop, without integers that it assigns."""
         changed, rested = set(assigned_names(statement)), self.rested
         if statement.iterates:
             rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
@@ -293,7 +294,7 @@ class LoweringContext:
         return replace(self, integers=integers, rested=rested)
 
     def under(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
-        """Where conditions hold; None where more than sizes and loop variables decide."""
+        """Return the context under conditions; None for conditions on data."""
         if conditions is None:
             return replace(self, certain=False)
         return replace(self, when=(*self.when, *conditions))
@@ -301,7 +302,7 @@ class LoweringContext:
 
 # Calls
 def bind_data_sizes(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """A body under sizes that the data gives: each is the counter of a loop of one iteration."""
+    """Wrap a body in one-iteration loops whose counters are data-dependent sizes."""
     for loop in reversed(given if body else ()):
         body = (replace(loop, body=body),)
     return body
@@ -310,7 +311,7 @@ def bind_data_sizes(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node
 def bind_call(
     call: s.Call, target: s.Algorithm, place: LoweringContext, fresh: Callable[[str], str]
 ) -> tuple[Scope, tuple[Loop, ...]]:
-    """What names mean in an algorithm that is called, and the sizes that the data gives."""
+    """Return the scope of a callee, and loops for the sizes that data determines."""
     module, outer = place.scope.module, place.scope
     own = declared_scope(module, target)
     values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
@@ -334,7 +335,7 @@ def bind_call(
 
 
 def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
-    """A size that the data gives, as a loop of one iteration whose counter it is."""
+    """Build a one-iteration loop whose counter is a data-dependent size."""
     signature = outer.module.signatures[target]
     for binding in signature.sizes:
         if binding.name == name and binding.by is BoundBy.EXTENT:
@@ -351,6 +352,6 @@ def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, 
 
 
 def _segments(known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
-    """What is known of offsets in an algorithm that is called: another array each time."""
+    """Rename the segments of a callee's offsets array for a call."""
     moved = known.rebuilt(tuple(part.substitute(values) for part in known.parts))
     return replace(moved, array=f"{known.array} at {call.span}")

@@ -1,4 +1,4 @@
-"""The ranges of loops, from sizes and from data: sums and maxima of amounts over them."""
+"""Sum and maximise amounts over the ranges of loops, which sizes or data determine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ from archline.records import field, record, replace
 
 @record
 class IterationRange:
-    """lo <= variable < hi with lo <= hi; `value` is what the loop variable is, `facts` what holds around the loop."""
+    """The range lo <= variable < hi, with lo <= hi, of a loop; `value` is the loop variable.
+
+    `facts` hold around the loop.
+    """
 
     variable: str
     lo: Poly
@@ -47,12 +50,12 @@ class IterationRange:
 
     @property
     def trips(self) -> Poly:
-        """How many iterations there are."""
+        """The number of iterations."""
         return self.hi - self.lo
 
     @property
     def counter(self) -> tuple[str, Poly] | None:
-        """Where iterations are counted: the variable's name, and their number in terms of what the program calls it."""
+        """The counter of iterations and its expression in the loop variable; None if they are the same."""
         now = Poly.symbol(self.variable)
         parts = self.value.coefficients(next(iter(now.atoms())))
         if self.value == now or set(parts) - {0, 1}:
@@ -61,13 +64,13 @@ class IterationRange:
 
     @property
     def inside(self) -> Facts:
-        """What holds in the body: the range is not empty there."""
+        """The facts in the body, where the range is not empty."""
         facts = self._nonempty
         return facts.with_symbol(self.variable, (self.lo,), (facts.simplify(self.hi) - 1,))
 
     @property
     def _nonempty(self) -> Facts:
-        """At least one iteration: of max(0, e) of them, or max(0, -e) + e, e is at least 1."""
+        """The facts of a nonempty range: if max(0, e) is the trip count, e is at least 1."""
         trips = self.trips
         for atom in self.trips.atoms():
             rest = self.trips - Poly.of_atom(atom)
@@ -76,11 +79,11 @@ class IterationRange:
         return self.facts.with_nonnegative(trips - 1)
 
     def sum(self, amount: Amount) -> Amount:
-        """The amount summed over the iterations."""
+        """Sum an amount over the iterations."""
         return self._over(amount, sum_over, bounded_sum, self.facts, "sum")
 
     def largest(self, amount: Amount) -> Amount:
-        """The largest amount of any iteration, 0 where there is none."""
+        """The maximum over the iterations, 0 if there are none."""
         found = self.largest_of_some(amount)
         if isinstance(found, UnknownAmount) or self.facts.positive(self.trips):
             return found
@@ -90,7 +93,7 @@ class IterationRange:
         return KnownAmount(found.lower * some, found.upper * some)
 
     def largest_of_some(self, amount: Amount) -> Amount:
-        """The largest amount of any iteration, where there is one; of no meaning elsewhere."""
+        """The maximum over the iterations, meaningless if there are none."""
         return self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
 
     def _over(
@@ -138,12 +141,12 @@ class IterationRange:
 
 
 def fork_depth(iterations: IterationRange) -> Amount:
-    """ceil(log2 t): the levels of a binary tree of forks that starts the iterations of a parallel loop."""
+    """The levels of a binary tree of forks that starts t parallel iterations: ceil(log2 t)."""
     return exact_amount(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
 
 
 def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
-    """The range of a loop between sizes, counted from 0 unless it ascends in ones; raises NotStaticError."""
+    """Return the range of a loop between sizes, from 0 unless it ascends by one. Raises NotStaticError."""
     facts = scope.facts
     lo = facts.simplify(static_value(loop.lo, scope))
     hi = facts.simplify(static_value(loop.hi, scope))
@@ -161,7 +164,7 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
 
 
 def serial_path(each: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
-    """Iterations one after the other; calls spawned in them may run on until a sync behind the loop."""
+    """Compose iterations in sequence; calls spawned in them may continue until a sync after the loop."""
     advance = iterations.sum(each.advance)
     if each.serial:
         return max_plus.serial_map(advance)
@@ -178,7 +181,7 @@ def serial_path(each: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
 
 
 def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
-    """The latest end of what iteration v spawned: what the iterations before v took, and its own."""
+    """The latest end of a call that an iteration spawned: the time of earlier iterations plus its own."""
     before = IterationRange(
         iterations.variable + "'",
         iterations.lo,
@@ -198,7 +201,7 @@ def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amo
 
 @record
 class DataRange:
-    """How many iterations a loop has, and the least and the last value its variable may take."""
+    """The trip count of a loop, and the least and the last value of its variable."""
 
     trips: KnownAmount
     first: Poly
@@ -206,7 +209,7 @@ class DataRange:
 
 
 def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
-    """The range of a loop whose bounds are read from arrays; None where declarations say too little."""
+    """Return the range of a loop whose bounds are read from arrays; None if declarations say too little."""
     low, high = (loop.hi, loop.lo) if loop.down else (loop.lo, loop.hi)
     step = _step(loop, scope)
     lows, highs = int_range(low, scope), int_range(high, scope)
@@ -232,7 +235,7 @@ def _step(loop: s.Loop, scope: Scope) -> Poly | None:
 
 
 def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
-    """max(0, high - low + more) between entries of offsets arrays; None where an index depends on the data."""
+    """Bound max(0, high - low + more) between entries of offsets arrays; None if an index depends on data."""
     try:
         found = _without_data(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
@@ -243,7 +246,7 @@ def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmoun
 
 
 def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
-    """The array of a segment `a[e]..a[e + 1]`, whatever e is."""
+    """The offsets array of a segment `a[e]..a[e + 1]`, for any e; else None."""
     match low, high:
         case (
             s.Element(array=array, subscripts=(start,)),
@@ -255,7 +258,7 @@ def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
 
 
 def is_nondecreasing(value: Poly, facts: Facts) -> bool:
-    """Whether the value is `a[e + w] - a[e]` with w >= 0, plus what is not negative."""
+    """Test whether a value is `a[e + w] - a[e]` with w >= 0, plus a nonnegative value."""
     entries = [atom for atom in value.atoms() if isinstance(atom, a.Offset)]
     for high, low in permutations(entries, 2):
         rest = value - Poly.of_atom(high) + Poly.of_atom(low)
@@ -266,7 +269,7 @@ def is_nondecreasing(value: Poly, facts: Facts) -> bool:
 
 
 def _without_data(difference: s.Expr, scope: Scope) -> Poly:
-    """A difference of bounds, which may hold entries of offsets arrays; integers of the data may cancel out."""
+    """Evaluate a difference of bounds, in which data-dependent integers may cancel."""
     scope = replace(scope, reads_offsets=True)
     try:
         return static_value(difference, scope)
@@ -278,7 +281,7 @@ def _without_data(difference: s.Expr, scope: Scope) -> Poly:
 
 
 def extent_value(expr: s.Expr, scope: Scope) -> Poly:
-    """A size that may be a distance between entries of offsets arrays; raises NotStaticError."""
+    """Evaluate a size, which may be a distance between entries of offsets arrays. Raises NotStaticError."""
     value = a.as_gaps(_without_data(expr, scope))
     if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nondecreasing(value, scope.facts):
         return value
@@ -286,7 +289,7 @@ def extent_value(expr: s.Expr, scope: Scope) -> Poly:
 
 
 def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
-    """The least and the greatest value of an extent; the run stops where it is negative."""
+    """Bound an extent, which is nonnegative in every run that continues; None if nothing is known."""
     try:
         value = extent_value(expr, scope)
     except NotStaticError:
@@ -298,7 +301,7 @@ def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
 
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
-    """Between which values an integer lies, by the declarations of the arrays that it is read from."""
+    """Bound an integer by the declarations of the arrays that it is read from; None if nothing is known."""
     value = known_value(expr, scope)
     if value is not None:
         return value, value
@@ -321,7 +324,7 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
 
 
 def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
-    """An amount whatever value the loop variable has, which must not decide a max, a floor or the like."""
+    """Bound an amount for all values of a loop variable, which must not occur in a max, a floor or the like."""
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
     lower, upper = _anywhere(amount.lower, loop, facts, False), _anywhere(amount.upper, loop, facts, True)
@@ -337,5 +340,5 @@ def _anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | No
 
 
 def fork_depth_by_data(trips: Amount) -> Amount:
-    """ceil(log2 t) at most for a parallel loop whose number of iterations t the data gives."""
+    """An upper bound ceil(log2 t) on the fork levels of a parallel loop with data-dependent trip count t."""
     return trips if isinstance(trips, UnknownAmount) else KnownAmount(ZERO, a.ceil_log2(trips.upper))

@@ -1,8 +1,9 @@
-"""Bodies of algorithms of which calls, and the conditions around them, stay, and which facts hold in all these calls.
+"""Lower bodies of recursive algorithms, in which calls and conditions stay; and find facts that all calls
+inherit.
 
-`n is power of 2` does where n is halved, `m >= n` where both are, and `n >= 64` does not. What does not hold in a call
-says nothing of what that call costs: only of the outermost one. Of each call it is proved from the facts and from what
-holds on its way; where that fails the fact is given up, and those that rested on it may be too.
+`n is power of 2` is inherited if n is halved, `m >= n` if both are, and `n >= 64` is not. A fact that a call
+does not inherit holds only in the outermost call. Each call is proved from the facts and from the conditions
+of its path; if that fails, the fact is dropped, and so may be facts that depend on it.
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ from archline.records import record
 
 MAX_WAYS = 64
 Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
-"""What is at least 0 where it is taken, None where the data decides or no amounts decide, and what is done on it."""
+"""Values that are nonnegative on a path (None if data or no values decide it), and the nodes on it."""
 MAX_SHARES = 6
-"""A call may take such a power of the base less of a size that is one."""
+"""The maximum power of the base by which a call may divide a size."""
 
 
 class TooManyPathsError(Exception):
-    """There are more than MAX_WAYS."""
+    """The body has more than MAX_PATHS paths."""
 
 
 @record(eq=False)
 class RecursiveBody:
-    """What one call does, in the sizes of the algorithm; `given` are its arrays, `made` those that it makes."""
+    """The body of a call in the sizes of the algorithm, with its array arguments and local arrays."""
 
     algorithm: s.Algorithm
     scope: Scope
@@ -72,7 +73,7 @@ class RecursiveBody:
 
 
 def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Policy) -> RecursiveBody:
-    """The body of an algorithm. Raises UntracedError."""
+    """Lower the body of an algorithm. Raises UntracedError."""
     program = Lowering(module, policy)
     scope, views = program.given(algorithm)
     nodes = program.body_of(algorithm, scope, views)
@@ -81,9 +82,9 @@ def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Policy)
 
 @dataclass(eq=False)
 class OneLevel(Policy):
-    """A recursive algorithm is followed as far as its calls: they stay calls, and conditions around them stay.
+    """Lowers a recursive algorithm up to its calls, which stay calls; conditions around them stay too.
 
-    Of its array parameters, rows of those in `aligned` begin with a line, and entries of those in `strided` lie apart.
+    The rows of array parameters in `aligned` begin with a line; entries of arrays in `strided` are not adjacent.
     """
 
     aligned: frozenset[str] = frozenset()
@@ -93,7 +94,7 @@ class OneLevel(Policy):
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
-        """A call of a recursive algorithm stays one."""
+        """Keep a call of a recursive algorithm, and inline any other."""
         if not call_graph.component(program.module, target):
             yield from program.inlined(call, target, place)
             return
@@ -106,7 +107,7 @@ class OneLevel(Policy):
         )
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
-        """Branches of the algorithm's own body stay apart: what stands in one is as certain as the branch is."""
+        """Keep branches of the algorithm's own body separate, as certain as the branch itself."""
         if not place.algorithm_top and not any(
             call_graph.recurses(program.module, each) for each in call_graph.called(program.module, branches)
         ):
@@ -138,10 +139,10 @@ class OneLevel(Policy):
 
 
 class MustLowering(Policy):
-    """All calls stay calls, and what cannot be followed is left out: for what is touched at least.
+    """Lowers for lower bounds: all calls stay calls, and code that cannot be followed is omitted.
 
-    On each way through the branches of the body, all that stands there is as certain as the way is. Integers of the
-    data are symbols for as long as no statement sets them.
+    On each path through the branches of the body, all nodes are as certain as the path. Data-dependent integers
+    are symbols as long as no statement assigns them.
     """
 
     def reading(self, place: LoweringContext) -> Scope:
@@ -164,7 +165,7 @@ class MustLowering(Policy):
         return replace(after, integers={**after.integers, **named})
 
     def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
-        """What the loop does not set is the same in all iterations."""
+        """Treat integers that the loop does not assign as constants in it."""
         values = {**place.after(loop).integers, **place.scope.values}
         return replace(place, scope=replace(place.scope, values=values))
 
@@ -211,13 +212,13 @@ class MustLowering(Policy):
 
 
 def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes up to where they cannot be followed."""
+    """Yield the nodes up to the first that cannot be followed."""
     with suppress(UntracedError):
         yield from nodes
 
 
 def _unknown(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
-    """The integers that a statement gives values of the data."""
+    """The integers to which a statement assigns data-dependent values."""
     found = place.integers.keys() - after.integers.keys()
     if statement.named and not place.scope.module.is_view(statement.named[1]):
         found.add(statement.named[0])
@@ -235,7 +236,7 @@ def _value(program: Lowering, statement: s.Stmt, name: str, place: LoweringConte
 
 
 def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
-    """The name of a view, or of a local array, of which nothing is known."""
+    """Bind the name of a view, or of a local array, to an unknown view."""
     if statement.named:
         shape = program.module.shapes[statement.named[1]]
     elif statement.array:
@@ -247,18 +248,18 @@ def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> Lo
 
 
 def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
-    """A view of what is not known, in so many dimensions."""
+    """Build an unknown view with a number of dimensions."""
     extents = tuple(_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
 def _symbol(program: Lowering, name: str) -> Poly:
-    """A number of which nothing is known but that it is one."""
+    """Return a symbol for an unknown integer."""
     return Poly.symbol(program.fresh(f"some {name}"))
 
 
 def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
-    """What is at least 0 where a condition holds: more ways than one where two sizes differ either way."""
+    """List alternative constraints of a condition: several if two sizes differ in either direction."""
     return [
         tuple(each)
         for each in product(*(a.options(need, True) for need in equivalent_constraints(condition, scope) or ()))
@@ -270,7 +271,7 @@ def _conjoin_known(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None)
 
 
 def _possible(condition: s.Expr, scope: Scope) -> Poly:
-    """0 where a condition cannot hold, 1 elsewhere."""
+    """An indicator that is 0 only where a condition cannot hold."""
     found = indicator(condition, scope)
     if found is not None:
         return found
@@ -282,7 +283,7 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
 
 
 def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
-    """Every way through the branches that stay apart. Raises TooManyWaysError."""
+    """List every path through choices. Raises TooManyPathsError."""
     found: list[Way] = [((), ())]
     for node in nodes:
         inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
@@ -293,7 +294,7 @@ def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
 
 
 def _paths_through(choice: Choice) -> list[Way]:
-    """The ways through each branch, and that on which none is taken, about which no fact is known."""
+    """List the paths through each branch, and the one on which none is taken, without facts."""
     found = [
         (_conjoin_known(each.known, known), way)
         for each in choice.branches
@@ -303,12 +304,12 @@ def _paths_through(choice: Choice) -> list[Way]:
 
 
 def recurses(node: Node) -> bool:
-    """Whether a recursive call stands in it."""
+    """Test whether a node contains a recursive call."""
     return any(True for _ in recursive_calls((node,)))
 
 
 def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
-    """The recursive calls among nodes and in them."""
+    """Yield the recursive calls among nodes and in them."""
     for node in nodes:
         match node:
             case RecursiveCall():
@@ -323,7 +324,7 @@ def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
 
 
 def in_rows(view: View) -> bool:
-    """Whether neighbours in the view's rows are neighbours in memory."""
+    """Test whether neighbours in a view's rows are neighbours in memory."""
     array = view.array
     if array.strided:
         return False
@@ -336,9 +337,9 @@ def in_rows(view: View) -> bool:
 
 
 def at_lines(view: View) -> bool:
-    """Whether the view's rows begin with lines: they begin where those of an array do that begin so.
+    """Test whether a view's rows begin with lines, if those of its array do.
 
-    A view in Z-Morton order does where it is all of an array; those of a vector that is seen as a matrix need not.
+    In Z-Morton order only a whole array does; rows of a vector viewed as a matrix need not.
     """
     array, along = view.array, contiguous_dimension(view.array)
     if array.layout == "zmorton":
@@ -347,7 +348,7 @@ def at_lines(view: View) -> bool:
 
 
 def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
-    """Those of the facts that hold in all calls, if they hold in the outermost one; all where there are no others."""
+    """Select the facts that all calls inherit from the outermost one; all facts without recursion."""
     circle = component(module, algorithm)
     if not circle:
         return tuple(facts)
@@ -369,7 +370,7 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
 
 
 def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
-    """Those that hold in each call, if all do in the caller."""
+    """Select the facts that hold in each call if all of the facts hold in the caller."""
     try:
         level = lower_recursive_body(module, algorithm, OneLevel())
         every = [
@@ -383,13 +384,13 @@ def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.F
 
 
 class _Call:
-    """A call, and what is known where it is made."""
+    """A call with the facts at its place."""
 
     def __init__(self, scope: Scope, facts: Facts, call: RecursiveCall) -> None:
         self._scope, self._facts, self._sizes = scope, facts, call.sizes
 
     def holds(self, fact: s.Fact) -> bool:
-        """Whether a fact holds for its sizes."""
+        """Test whether a fact holds for the sizes of the call."""
         if all(self._same(name) for name in s.names(fact)):
             return True
         there = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
@@ -409,7 +410,7 @@ class _Call:
         return name not in self._sizes or self._facts.simplify(self._sizes[name] - self._scope.values[name]) == ZERO
 
     def _is_share(self, name: str, base: int) -> bool:
-        """Whether a size is that of the caller, or a power of the base less."""
+        """Test whether a size is that of the caller, possibly divided by a power of the base."""
         own, size = self._scope.values[name], self._sizes[name]
         larger = self._facts.with_nonnegative(own - base)
         shares = (larger.simplify(size.scaled(base**power) - own) for power in range(MAX_SHARES))

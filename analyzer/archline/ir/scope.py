@@ -1,4 +1,4 @@
-"""What names mean at a place in an algorithm: sizes and indices as expressions, and the facts that hold there."""
+"""Resolve names at a place in an algorithm: sizes and indices as expressions, with the facts that hold there."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from archline.records import field, record, replace
 
 @record(eq=False)
 class Scope:
-    """Names with static values, arrays with what their declarations promise, and facts.
+    """Names with static values, arrays with their declared properties, and facts.
 
-    `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of index
-    arrays; `segments` describes offsets arrays, whose entries count as values where `reads_offsets`. `settled` names
-    the integers of the data that are symbols here because an `assume` bounds them. `fixed` are the symbols that have
-    one value throughout the body, other than loop variables. Where `names_data`, every other integer of the data is a
-    symbol too, by what it is written as: good for a difference of expressions that are evaluated at one time.
-    `element` is what the elements of `any` arrays are, `on_grid` whether the algorithm has a grid of processors.
-    Where `reads_decimals`, as in claims, numerals with a decimal point are exact fractions; programs compute with them
+    `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of
+    index arrays; `segments` describes offsets arrays, whose entries count as values if `reads_offsets`. `settled`
+    names data-dependent integers that are symbols here because an `assume` bounds them. `fixed` are the symbols
+    with one value throughout the body, other than loop variables. If `names_data`, every other data-dependent
+    integer is a symbol too, named by its text: valid for a difference of expressions that are evaluated at one
+    time. `element` is the kind of elements of `any` arrays, `on_grid` whether the algorithm has a grid of
+    processors. If `reads_decimals`, as in claims, decimal numerals are exact fractions; programs compute with them
     in floating point.
     """
 
@@ -47,20 +47,19 @@ class Scope:
     reads_decimals: bool = False
 
     def with_value(self, name: str, value: Poly) -> Self:
-        """Name a static value."""
+        """Bind a name to a static value."""
         return replace(self, values={**self.values, name: value})
 
     def without_value(self, name: str) -> Self:
-        """The name is known only from the data."""
+        """Remove the value of a name, which then depends on data."""
         return replace(self, values={other: value for other, value in self.values.items() if other != name})
 
     def with_facts(self, facts: Facts) -> Self:
-        """The same names under more facts."""
         return replace(self, facts=facts)
 
 
 class NotStaticError(Exception):
-    """The expression depends on the data, or is of a form that has no exact expression here."""
+    """The expression depends on data, or has a form without an exact expression."""
 
     def __init__(self, reason: str, expr: s.Expr, module: Module | None = None) -> None:
         super().__init__(reason)
@@ -69,7 +68,7 @@ class NotStaticError(Exception):
 
     @property
     def reason(self) -> str:
-        """Why, and how it is mended where an integer of the data has one value that the analysis knows."""
+        """The reason, with a hint if an integer of the data has a single value that can be made known."""
         owners = self._module.signatures if self._module else ()
         types = self._module.types if self._module else {}
         bodies = (owner for owner in owners if self.expr in {*s.find(owner.body, s.Name)})
@@ -78,7 +77,7 @@ class NotStaticError(Exception):
 
 
 def static_value(expr: s.Expr, scope: Scope) -> Poly:
-    """A size or index expression as a polynomial; raises NotStaticError."""
+    """Evaluate a size or index expression to a polynomial. Raises NotStaticError."""
     match expr:
         case s.Integer(value=value):
             return Poly.constant(value)
@@ -111,7 +110,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
 
 
 def known_value(expr: s.Expr, scope: Scope) -> Poly | None:
-    """The same; None where it is known only from the data."""
+    """Evaluate a size or index expression; None if it depends on data."""
     try:
         return static_value(expr, scope)
     except NotStaticError:
@@ -122,12 +121,12 @@ _DATA = "data "
 
 
 def data_symbol(expr: s.Expr) -> Poly:
-    """The symbol of an integer of the data; its name has a space, so that no size has it."""
+    """Return the symbol of a data-dependent integer; its name has a space, so that no size has it."""
     return Poly.symbol(_DATA + format_expression(expr))
 
 
 def holds_data(value: Poly) -> bool:
-    """Whether a value depends on an integer of the data."""
+    """Test whether a value contains a data symbol."""
     return any(name.startswith(_DATA) for name in value.names)
 
 
@@ -215,7 +214,7 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
 
 
 def _root(value: Poly, facts: Facts) -> Poly:
-    """The square root; g of g^2 where g is never negative."""
+    """Return the square root, and g for g^2 if g is never negative."""
     match list(value.terms.items()):
         case [(monomial, coefficient)] if monomial and all(power % 2 == 0 for _, power in monomial):
             root = Poly({tuple((atom, power // 2) for atom, power in monomial): UNIT}) * a.sqrt(
@@ -227,7 +226,7 @@ def _root(value: Poly, facts: Facts) -> Poly:
 
 
 def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
-    """Floor or ceil of a quotient of integers, or of log2 or sqrt of one."""
+    """Evaluate floor or ceil of a quotient of integers, or of log2 or sqrt of one; None for other arguments."""
     match arguments:
         case (s.Binary(op="/", left=left, right=right) as inner,):
             top, bottom = static_value(left, scope), static_value(right, scope)
@@ -251,9 +250,9 @@ def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
-    """floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, the usual bounds of a `while`.
+    """Evaluate floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, as in bounds of a `while`.
 
-    Other values are bounded from above, term by term, where a log or root stands alone in its term.
+    Other values are bounded from above, term by term, if a log or root is the only factor of its term.
     """
     for monomial, coefficient in value.terms.items():
         match monomial:
@@ -269,7 +268,7 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
 
 
 def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
-    """The next integer above a log or root that stands alone in its term, or below where the term is subtracted."""
+    """Bound a log or root that is the only factor of its term by an integer, from the side of its sign."""
     terms = [(m, c) for m, c in value.terms.items() if any(each == atom for each, _ in m)]
     match atom, terms:
         case a.RealFunction(function="log2", argument=argument), [(((_, 1),), coefficient)]:
@@ -281,5 +280,5 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
 
 
 def has_function(value: Poly) -> bool:
-    """Whether a logarithm or root occurs, which need not be an integer."""
+    """Test whether a logarithm or root occurs, which need not be an integer."""
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())

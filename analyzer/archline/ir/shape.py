@@ -1,7 +1,7 @@
-"""Shapes of loop nests: equal for nests that are the same but for the names of counters, as those of equal calls are.
+"""Compute shapes of loop nests, which are equal for nests that differ only in the names of counters.
 
-A shape is a hashable value with everything that bounds on io are derived from, counters named by their depths. Two
-nests of one shape thus have the same bounds, as far as no counter is left in these.
+A shape is a hashable value of everything that io bounds depend on, with counters named by their depths. Two
+nests of one shape have the same bounds if no counter is left in these.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ Shape = tuple[Hashable, ...]
 
 
 def named(chain: Chain, outside: int = 0) -> dict[str, Poly]:
-    """The counters of loops by depth; those of the first `outside` loops keep their own names."""
+    """Map the counters of loops to symbols by depth; the first `outside` loops keep their names."""
     return {loop.variable: Poly.symbol(f"counter {depth}") for depth, loop in enumerate(chain) if depth >= outside}
 
 
 def of_loop(loop: Loop, names: Names, base: Facts) -> Shape:
-    """The range of a loop, and what is known in it in addition to `base`."""
+    """The range of a loop, and the facts inside it that differ from `base`."""
     ends = _all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
     return (*ends, _of_facts(loop.facts, names, base), _of_facts(loop.inside, names, base))
 
 
 @lru_cache(maxsize=32)
 def of_chain(chain: Chain, base: Facts) -> Shape:
-    """The loops around something, from the outermost in: many references have the same."""
+    """The shape of a chain of loops, cached as many references share chains."""
     names = named(chain)
     return tuple(of_loop(loop, names, base) for loop in chain)
 
 
 def of_access(access: Access, names: Names) -> Shape:
-    """What an access is; one that moves through a row as the data decides is like no other."""
+    """The shape of an access; a walking access is equal only to itself."""
     parts = tuple(None if part is None else _all(part, names) for part in access.parts)
     shared = None if access.shared is None else _all(access.shared, names)
     when = _all(access.when, names)
@@ -46,7 +46,7 @@ def of_access(access: Access, names: Names) -> Shape:
 
 
 def of_nest(loop: Loop, outside: Chain, base: Facts) -> Shape:
-    """A loop with all that is in it; of `outside`, the loops around it, nothing is renamed."""
+    """The shape of a loop with its body; the loops `outside` are not renamed."""
     return (*outside, _of_node(loop, outside, len(outside), base))
 
 
@@ -67,7 +67,7 @@ def _all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]
 
 
 def _of_facts(facts: Facts, names: Names, base: Facts) -> Shape:
-    """The bounds that differ from those of `base`, and what is known of divisibility."""
+    """The bounds that differ from those of `base`, and the facts about divisibility."""
     bounds = tuple(
         (names.get(name, name), _all(each.lower, names), _all(each.upper, names))
         for name, each in facts.bounds.items()

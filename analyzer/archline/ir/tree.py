@@ -1,7 +1,7 @@
-"""The accesses of a program in serial order, as a tree of loops: what every bound on io is read from.
+"""Define the loop tree: the accesses of a program in serial order, from which all io bounds are derived.
 
-A place is given by one expression a dimension of the array itself, whatever views and calls lie between; it is None
-where the data decides it.
+An element is given by one expression for each dimension of the array itself, through all views and calls; the
+expression is None if data determines it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from archline.records import field, record, replace
 
 
 class UntracedError(Exception):
-    """Accesses that this version cannot follow: why, and where."""
+    """The accesses cannot be followed; the error has a reason and a source span."""
 
     def __init__(self, reason: str, span: Span) -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class UntracedError(Exception):
 
 
 def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
-    """Raises UntracedError where an algorithm, or one that it calls, declares io, or moves words otherwise."""
+    """Raise UntracedError if an algorithm or a callee declares io, runs on a grid or communicates."""
     for each in (algorithm, *reachable(module, algorithm)):
         if each.grid:
             raise UntracedError(
@@ -43,10 +43,10 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
 class Array:
     """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
 
-    `moves` names the loop variables that decide where a local array begins. What a recursive algorithm is given may be
-    part of an array: not `aligned`, its rows begin anywhere in a line; `strided`, no two entries share one. Local
-    arrays that are not the same lines every time have the loops around them in `within`; `beneath` are those below.
-    Where not `exact`, extents are upper bounds.
+    `moves` names the loop variables that determine where a local array begins. An argument of a recursive
+    algorithm may be part of an array: if not `aligned`, its rows begin anywhere in a line; if `strided`, no two
+    entries share a line. Local arrays that occupy different lines in different iterations have the loops around
+    them in `within`; `beneath` are the local arrays below. If not `exact`, extents are upper bounds.
     """
 
     name: str
@@ -64,8 +64,10 @@ class Array:
 
 @record(eq=False)
 class View:
-    """An array as a name sees it: `starts` in the array's own dimensions, and for each own one of the view's
-    dimensions which of those it moves along, and how far at a step. Where not `exact`, extents are upper bounds."""
+    """A view of an array: `starts` in the array's dimensions, and `axes` with the dimension and step of each own one.
+
+    If not `exact`, extents are upper bounds.
+    """
 
     array: Array
     starts: tuple[Poly | None, ...]
@@ -74,7 +76,7 @@ class View:
     exact: bool = True
 
     def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
-        """Where an element of the view lies in the array."""
+        """Map the subscripts of an element of the view to the array."""
         found = list(self.starts)
         for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
             start = found[dimension]
@@ -83,7 +85,7 @@ class View:
 
     @property
     def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
-        """The first subscript and the last one in each of the array's dimensions; None where that may be all of it."""
+        """The first and the last subscript in each dimension of the array; None if that may be the whole dimension."""
         found: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
         along = [dimension for dimension, _ in self.axes]
         for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
@@ -95,10 +97,10 @@ class View:
 
 @record
 class MonotoneWalk:
-    """How a place moves one way along a row all through a loop, given by its variable.
+    """A subscript that moves one way along a row throughout a loop, which is given by its variable.
 
-    Places of one `course` are so many entries apart as their `shift` is, wherever they are; all lie within `bounds`. It
-    begins at `first`, where that is known. A place that `rests` is where the loop, which is behind it, came to.
+    Subscripts of equal `course` differ by their `shift`; all lie within `bounds`. The walk begins at `first`, if
+    known. If it `rests`, the access comes after the loop, at the walk's final subscript.
     """
 
     loop: str
@@ -111,13 +113,12 @@ class MonotoneWalk:
 
 @record(eq=False)
 class Access:
-    """One element read or `written`, or read and written (`times` is 2), each time that it is reached.
+    """One element read or `written`, or both (then `times` is 2), at each execution.
 
-    A place that the data decides is within `parts` of the array, where these are not None; it may move one way along a
-    row, as `walk` describes.
-    It stays where it is through the innermost loops that are `steady`, those of these counters.
-    Where `certain`, every iteration of the loops around it comes here in which all of `when` are at least 0. Where all
-    branches set the element, one of them does in every iteration in which all of `shared` are at least 0.
+    An element that data selects is within `parts` of the array, where these are not None; it may move one way
+    along a row, as `walk` describes. If `certain`, every iteration of the loops around it executes it in which all
+    of `when` are nonnegative. If all branches assign the element, one of the branches does in every iteration in
+    which all of `shared` are nonnegative.
     """
 
     array: Array
@@ -134,9 +135,9 @@ class Access:
 
     @property
     def wherever(self) -> tuple[Poly, ...] | None:
-        """In every iteration in which all of these are at least 0 the element is accessed, here or in other branches.
+        """Conditions under which every iteration accesses the element, here or in another branch.
 
-        None where the data decides.
+        None if data decides.
         """
         if self.shared is not None:
             return self.shared
@@ -145,9 +146,9 @@ class Access:
 
 @record(eq=False)
 class Loop:
-    """At most `trips` iterations, `variable` from `lo` to `hi` - 1; `facts` hold around it, `inside` in its body.
+    """A loop of at most `trips` iterations, with `variable` from `lo` to `hi` - 1.
 
-    In every iteration each of `holds` is at least 0.
+    `facts` hold around it, `inside` in its body. In every iteration each of `holds` is nonnegative.
     """
 
     variable: str
@@ -162,7 +163,7 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """As the program has it, and where: `for i` (line 12), or the elements of an assignment of arrays."""
+        """The loop as written, with its line: `for i` (line 12), or the elements of an array assignment."""
         counter = self.variable.partition("'")[0]
         called = {"while": "`while`", "elements": "the elements"}.get(counter, f"`for {counter}`")
         return f"{called} (line {self.span.line})"
@@ -170,9 +171,9 @@ class Loop:
 
 @record(eq=False)
 class RecursiveCall:
-    """A call of a recursive algorithm at sizes, with views by parameter.
+    """A call of a recursive algorithm, with sizes and views by parameter.
 
-    The arrays that it makes begin above `base` lines of the stack; None where that varies.
+    Its local arrays begin above `base` lines of the stack; None if that varies.
     """
 
     target: s.Algorithm
@@ -184,17 +185,17 @@ class RecursiveCall:
 
 @record(eq=False)
 class Choice:
-    """The first branch whose condition is 1 (None: the data decides), where one of them holds a recursive call."""
+    """An `if` with recursive calls: the first branch whose condition is 1 (None: data decides) is taken."""
 
     branches: tuple[ChoiceBranch, ...]
 
 
 @record(eq=False)
 class ChoiceBranch:
-    """A branch: what is 1 where its condition holds and 0 elsewhere, and the condition (None for `else`).
+    """A branch of a choice: the indicator of its condition, and the condition (None for `else`).
 
-    Where the data decides, `taken` is None, and `possible` is 0 where the sizes alone say that it does not hold. All of
-    `known` are at least 0 exactly where this branch is the one taken; None where there are no such.
+    If data decides, `taken` is None, and `possible` is 0 where sizes exclude the condition. All of `known` are
+    nonnegative exactly where this branch is taken; None without such values.
     """
 
     taken: Poly | None
@@ -206,11 +207,11 @@ class ChoiceBranch:
 
 Node = Access | Loop | RecursiveCall | Choice
 Chain = tuple[Loop, ...]
-"""The loops around something, from the outermost in."""
+"""The loops around a node, from the outermost in."""
 
 
 def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
-    """Every access with the loops around it."""
+    """Yield every access with the loops around it."""
     for node in nodes:
         if isinstance(node, Access):
             yield node, chain
@@ -219,7 +220,7 @@ def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[
 
 
 def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """Nodes without the accesses that only read."""
+    """Yield the nodes without accesses that only read."""
     for node in nodes:
         match node:
             case Access():

@@ -1,4 +1,4 @@
-"""The io of an algorithm as a cost: bounds at sizes, Z and L, and the regimes of Z that they come from."""
+"""Derive the io of an algorithm as a cost: bounds at sizes, Z and L, and the regimes of Z that they come from."""
 
 from __future__ import annotations
 
@@ -47,18 +47,19 @@ from archline.language.printer import format_fact
 from archline.records import record
 
 RECOUNT_RATIO = 2
-"""Where bounds are farther apart than this, accesses are counted as well."""
+"""If upper and lower bound differ by more than this factor, accesses are counted as well."""
 BoundPair = tuple[Fraction, Fraction]
 Sizes = Mapping[str, int]
 MAX_BITS = 256
-"""Of longer sizes the use of spare lines is not searched for: that takes as many steps as they have bits."""
+"""For sizes of more bits the use of spare lines is not searched, as the number of steps grows with the bits."""
 
 
 @record(eq=False)
 class MissBounds:
-    """The lines of all that is accessed bound io where they fit, and the number of accesses always.
+    """Bounds on io at given sizes: `lower` bounds are added up, and the least upper bound counts.
 
-    From below the bounds of `lower` are added up.
+    The footprint of the whole run (`everything`) is an upper bound where it fits in the cache, and the number of
+    accesses (`count`) always is.
     """
 
     lower: tuple[SegmentBound, ...]
@@ -68,7 +69,7 @@ class MissBounds:
     count: Callable[[], Cost]
 
     def at(self, sizes: Sizes) -> BoundPair:
-        """Both bounds. Raises EvaluationError."""
+        """Return the lower and the upper bound at sizes, Z and L. Raises EvaluationError."""
         try:
             return self._tightest_bounds(sizes)
         except EvaluationError:
@@ -105,16 +106,16 @@ class MissBounds:
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 MAX_SOLVED = 256
 MAX_SIZES = 6
-"""Sizes that are varied where bounds are tried at small ones."""
+"""The number of sizes that are varied in tests of bounds at small sizes."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
 def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Lines fetched by one call under optimal replacement: bounds that hold at every size, L >= 1 and Z >= L.
+    """Bound the lines that one call fetches under optimal replacement, at every size, L >= 1 and Z >= L.
 
-    Where accesses cannot be followed, all of them are counted, and the `reason` says why. Never raises for a program
-    that checks.
+    If accesses cannot be followed, every access counts as a miss, and `reason` states why. Never raises for a
+    program that checks.
     """
     key = module, algorithm
     if key not in _solved:
@@ -125,6 +126,7 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+    """Bound io by reuse of lines; if that fails, by the number of accesses."""
     found = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
     if found.status != "unknown":
         return found
@@ -135,7 +137,7 @@ def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
-    """The cost, or why it cannot be derived."""
+    """Return the derived cost, or an unknown cost with the reason for which it cannot be derived."""
     try:
         return derivation()
     except UntracedError as problem:
@@ -149,7 +151,7 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
 
 
 def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
-    """By the lines that accesses share."""
+    """Derive io from the lines that accesses share."""
     require_accesses(module, algorithm)
     if recurses(module, algorithm):
         with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
@@ -159,7 +161,7 @@ def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
-    """By the number of accesses, each of which fetches one line at most."""
+    """Derive io from the number of accesses, as each access fetches at most one line."""
     with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         found = accesses_of(module, algorithm)
         if found.upper is None:
@@ -184,12 +186,12 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
-    """Regimes with a lower bound, as it is in each of them."""
+    """Return the regimes with a lower bound on `lines`, specialised to each regime."""
     return tuple(replace(each, lower=_common_case_value(lines, each.cases) if each.upper else ZERO) for each in regimes)
 
 
 def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
-    """An amount in cases, if it is the same in all."""
+    """Return an amount under the facts of several cases if it is the same in all; else the amount itself."""
     found = {
         facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
         for facts in cases
@@ -198,7 +200,7 @@ def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
 
 
 def _constant_symbols(facts: Facts) -> dict[str, Poly]:
-    """The symbols that can be but one number."""
+    """Map each symbol whose bounds admit a single number to that number."""
     return {
         name: Poly.constant(each.least)
         for name, each in facts.bounds.items()
@@ -207,7 +209,7 @@ def _constant_symbols(facts: Facts) -> dict[str, Poly]:
 
 
 def _total_footprint(module: Module, algorithm: s.Algorithm) -> Poly | None:
-    """The lines of all arrays of a program that makes none itself."""
+    """Sum the lines of the array arguments; None for a program that has local arrays."""
     if any(local_arrays(module, algorithm)):
         return None
     scope, views = Lowering(module).given(algorithm)
@@ -215,10 +217,10 @@ def _total_footprint(module: Module, algorithm: s.Algorithm) -> Poly | None:
 
 
 def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
-    """The io of a program without recursion; with `traffic` the lines that are moved: fetched, or written back.
+    """Derive the io of a program without recursion; with `traffic`, the lines fetched and written back.
 
-    A plan writes back each line that it changes as often as it fetches it; any replacement, as many as the writes alone
-    would fetch. Raises UntracedError, UnboundedError, TooComplexError.
+    A plan writes back each line that it changes as often as it fetches it; any replacement writes back at least as
+    many lines as the writes alone would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Lowering(module).trace(algorithm)
     found = build_references(iter_accesses(nodes), scope.facts, traffic)
@@ -273,7 +275,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
-    """The lines that accesses move at most: each fetches one, and with `traffic` writes it back."""
+    """Bound the lines that accesses move: each access fetches one and, with `traffic`, writes it back."""
     found = accesses_of(module, algorithm)
     if not traffic or found.upper is None:
         return found
@@ -281,7 +283,7 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
-    """Whether all lines are fewer than what any plan fetches, at some sample."""
+    """Test whether the total footprint is less than the misses of every plan at some sample."""
     restored = [planner.facts.restore(plan.misses) for plan in plans]
     for point in planner.points:
         with suppress(EvaluationError):
@@ -291,12 +293,12 @@ def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], pl
 
 
 def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
-    """A value with the maxima that the facts decide."""
+    """Simplify a value under facts, so that the maxima that the facts decide disappear."""
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
 def _holds_everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
-    """Whether an alternative is known to hold wherever the facts do."""
+    """Test whether the needs of a conditional bound are nonnegative whenever the facts hold."""
     needs = alternative.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
@@ -306,7 +308,7 @@ def _hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
 
 
 def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
-    """Where no plan is known to fit into every cache: there all accesses count."""
+    """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
     every = ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None)
@@ -314,6 +316,7 @@ def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
+    """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
     recursions = RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
@@ -374,11 +377,12 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _all_arrays_fit_bound(lines: Poly) -> ConditionalBound:
-    """All arrays fit."""
+    """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
     return ConditionalBound(lambda: _at_least(_times_line(lines)), (WORDS - LINE * lines,), lines, lambda: None)
 
 
 def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+    """Convert the values of a point to integers. Raises EvaluationError if Z or L is missing, or Z < L."""
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:
         raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
@@ -388,6 +392,7 @@ def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
 
 
 def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: bool) -> ConditionalBound:
+    """Convert an allocation plan to a bound with the condition under which the plan fits."""
     restore, room = planner.facts.restore, planner.room
 
     def smooth() -> tuple[list[list[Poly]], Poly] | None:
@@ -409,7 +414,7 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
 
 
 def _may_be_negative(misses: Poly) -> bool:
-    """Whether it is below 0 at some small sizes: where no loop is entered, what holds in all iterations may be that."""
+    """Test whether a number of misses is negative at some small sizes, as when a loop has no iterations."""
     names = sorted(misses.names)
     sizes = (dict(zip(names, each, strict=False)) for each in product((1, 3), repeat=min(len(names), MAX_SIZES)))
     try:
@@ -419,6 +424,7 @@ def _may_be_negative(misses: Poly) -> bool:
 
 
 def _residency_of(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
+    """Describe a residency for reports: its array, loop, source lines, held lines and fetched lines."""
     places = sorted({access.span.line for each in unit.references for access in each.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
@@ -433,7 +439,7 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
 
 
 def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
-    """The least Z at which a plan fits, as a condition."""
+    """The condition on Z under which a plan fits, without needs that another need dominates."""
     needs: list[Poly] = []
     for each in plan.needs:
         if not any(planner.facts.nonnegative(other - each) for other in needs):
@@ -444,14 +450,15 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
 
 
 def _some_line() -> s.Fact:
-    """That a cache has a line at least."""
+    """The condition that the cache has at least one line: Z >= L."""
     return _at_least(b.name("L"))
 
 
 def _at_least(words: s.Expr) -> s.Fact:
-    """That a cache has so many words."""
+    """The condition that the cache has at least the given number of words."""
     return b.binary(">=", b.name("Z"), words)
 
 
 def _times_line(lines: Poly) -> s.Expr:
+    """Convert a number of lines to an expression of words."""
     return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])

@@ -1,4 +1,4 @@
-"""The few regimes of a cache that a page shows: those that save most cache misses for the lines that they need."""
+"""Select the few cache regimes that a page shows, by the misses that they save for the lines that they need."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from archline.expr.intervals import EvaluationError
 from archline.growth.leading_terms import CACHE
 
 REGIMES = 4
-"""So many are chosen at most."""
+"""The maximum number of regimes to select."""
 ALIKE = 0.02
-"""Regimes whose cache size, or cache misses, differ by at most this share are one."""
+"""Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
-"""Where regimes are compared: the first extent of arrays and how far others are apart, and sizes that no array has."""
+"""Sizes for comparisons: the first extent of arrays with the step to the next, and other sizes likewise."""
 
 
 def select_regimes(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
-    """The last whose number of lines is the same for all sizes, the last of all, and those that save most between.
+    """Select at most MAX_REGIMES bounds to show, ordered by the lines that they need.
 
-    Of those that need about the same the last, of those that fetch about the same the first.
+    The last bound with a constant number of lines and the last one of all are kept, and between them the bounds
+    that save most. Of bounds that need about the same lines the last is kept, of bounds with about the same misses
+    the first.
     """
     point = point_of(found)
     shown: list[ConditionalBound] = []
@@ -45,12 +47,12 @@ def select_regimes(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBou
 
 
 def is_constant(regime: ConditionalBound) -> bool:
-    """Whether so many lines are needed at all sizes."""
+    """Test whether the number of lines that a bound needs is independent of the sizes."""
     return all(need.names <= CACHE for need in regime.needs)
 
 
 def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
-    """Sizes at which regimes are compared: arrays are large, blocks smaller, no two alike."""
+    """Choose sizes at which regimes are compared: arrays are large, blocks smaller, all sizes distinct."""
     values = [value for each in regimes for value in (each.upper, *each.needs)]
     extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
@@ -62,17 +64,17 @@ def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
 
 
 def words_needed(regime: ConditionalBound, point: Mapping[str, int]) -> float:
-    """The words that it needs at sizes."""
+    """Evaluate the number of words that a bound needs of the cache."""
     return max(-value_at(need, point) for need in regime.needs)
 
 
 def miss_bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
-    """What it fetches at most there."""
+    """Evaluate the upper bound on misses."""
     return value_at(regime.upper, point)
 
 
 def value_at(value: Poly, point: Mapping[str, int]) -> float:
-    """An expression at sizes; infinite where it has no value, or too large a one."""
+    """Evaluate an expression; infinity if it has no value, or one that floats cannot represent."""
     try:
         return float(evaluate(value, point))
     except (EvaluationError, OverflowError):

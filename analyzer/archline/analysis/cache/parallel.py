@@ -26,7 +26,7 @@ ASSUMPTION = "every processor runs its part in serial order, with optimal replac
 
 
 def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
-    """The io of all processors together under ASSUMPTION; `processors` is a number or the name of one."""
+    """Bound the io of all processors together under ASSUMPTION; `processors` is a number or a size name."""
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
@@ -60,7 +60,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
 
 @record
 class ScheduleBound:
-    """What io is on several processors under a schedule, up to constants, and where that is proved."""
+    """The io of several processors under a scheduler, up to constants, with the source of its proof."""
 
     name: str
     bound: str
@@ -70,9 +70,9 @@ class ScheduleBound:
 def parallel_io_bounds(
     module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
 ) -> tuple[ScheduleBound, ...]:
-    """Bounds in terms of io on one processor and the growth of the span; none where io is unknown.
+    """Give bounds from the io on one processor and the span; none if io is unknown or arrays are local.
 
-    Nor are there any with local arrays, which lie elsewhere on the stacks of several processors.
+    Local arrays have other addresses on the stacks of several processors.
     """
     if io.upper is None or any(local_arrays(module, algorithm)):
         return ()

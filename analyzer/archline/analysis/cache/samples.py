@@ -1,4 +1,4 @@
-"""Sizes and lines at which ways to use the cache are compared, to find those that are worth listing."""
+"""Choose sample sizes and line lengths at which allocation plans are compared, to list only the good ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ LINES, LINES_OF_CACHE = (16, 4, 1), 64
 
 
 def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
-    """A few sizes that the `where` allows, with lines of several lengths; at last those that no array has are small.
+    """Choose sizes that the `where` clauses allow, with lines of several lengths; small block sizes come last.
 
-    Where none are found that it allows, others have to do: what is best there may not be best elsewhere, but holds.
+    If none satisfies the clauses, sizes are chosen without them: plans found there are valid bounds, but perhaps
+    not the best ones.
     """
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *machine_symbols(signature))
@@ -72,9 +73,9 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
 
 @record(eq=False)
 class SampledAmounts:
-    """Amounts of windows at points, where symbols of windows are as in `whole`: put in as numbers, as only those count.
+    """Amounts of windows evaluated at sample points; `whole` defines the symbols of windows.
 
-    None stands for what is not known.
+    The value of an unknown amount is None.
     """
 
     facts: Facts = field(repr=False)
@@ -82,7 +83,7 @@ class SampledAmounts:
     whole: Mapping[str, Poly]
 
     def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
-        """The bounds that are greatest at some point, or every one; those that most often are first."""
+        """The bounds that are greatest at some point, the most frequent winners first; all bounds if `every`."""
         plain = {value: found for value in values if (found := self._at_points(value)) is not None}
         if len(plain) < 2:
             return tuple(plain)
@@ -97,7 +98,7 @@ class SampledAmounts:
 
     @cached_property
     def _places(self) -> list[dict[str, Number]]:
-        """The points, with the numbers there of those symbols of windows that have some."""
+        """The sample points, extended by the values of the window symbols that can be evaluated."""
         found: list[dict[str, Number]] = [dict(point) for point in self.points]
         for name, value in self.whole.items():
             with suppress(EvaluationError):
@@ -111,6 +112,7 @@ class SampledAmounts:
         return Compiler(dict.fromkeys(name for place in self._places for name in place))
 
     def _evaluated(self, value: Poly) -> list[Number]:
+        """Evaluate an amount at every point; -1 where it has no value."""
         left = {name: each for name, each in self.whole.items() if any(name not in place for place in self._places)}
         compute = self._compiler.of(self.facts.restore(value.substitute(left)))
         found: list[Number] = []

@@ -1,16 +1,16 @@
-"""What moves between slow and fast memory: lines that are written back, and the bytes of all that is fetched or is.
+"""Bound write-backs and bytes: the lines that a run writes back, and all bytes that it moves.
 
-A line that was changed since it was fetched is written back when it leaves the cache, at the end of the run at the
-latest. Two questions have two answers:
+A line that was changed since it was fetched is written back when it leaves the cache, at the end of the run at
+the latest. The two metrics are different minima:
 
-* `writebacks` are those of a replacement that fetches the fewest lines. From above, lines of arrays that are never
-  written are fetched too: what is left of the misses can be changed at most.
-* `bytes` are the least that any replacement moves, in words of 8 B. A plan that keeps lines as those of io do bounds
-  them: it writes back each line that it changes as often as it fetches it. The replacement that fetches fewest lines
-  may write back more, and need not be the one that moves least.
+* `writebacks` counts write-backs of a replacement that fetches the fewest lines. Upper bound: the misses, less
+  the lines that are fetched of arrays that are never written.
+* `bytes` is the minimum that any replacement moves, in words of 8 B. Upper bound: a plan for io writes back
+  each line that it changes as often as it fetches it. The replacement that fetches fewest lines may write back
+  more than that.
 
-From below, any replacement writes back as many lines as the writes alone would fetch: seen backwards, a run fetches the
-lines that it writes back, and has them at each write.
+Lower bound of both: any replacement writes back at least as many lines as the writes alone would fetch. Seen
+backwards, a run fetches the lines that it writes back, and has them at each write.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from archline.language.model import Module
 from archline.records import record, replace
 
 NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
-"""Where accesses are not followed, or not in closed form, bounds on misses have to do."""
+"""Errors after which bounds on misses replace a derivation from accesses."""
 Point = Mapping[str, int | Fraction]
 Ends = tuple[Fraction, Fraction]
 
 
 def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
-    """`writebacks` or `bytes` of one call. Never raises for a program that checks."""
+    """Derive `writebacks` or `bytes` of one call. Never raises for a program that checks."""
     return bytes_cost(module, algorithm) if metric == "bytes" else writebacks_cost(module, algorithm)
 
 
 def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """The lines that a replacement with the fewest misses writes back. Never raises for a program that checks."""
+    """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
     def ends(point: Point, misses: Ends) -> Ends:
@@ -63,7 +63,7 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """The fewest bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
+    """Bound the fewest bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
 
     Never raises for a program that checks.
     """
@@ -76,7 +76,7 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """The lines that are fetched and written back, by plans; else by the misses alone, and at sizes by calls."""
+    """Bound the lines fetched and written back: by plans of loops, by recurrences, or by twice the misses."""
     recursions: RecursiveMissBounds | None = None
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         require_accesses(module, algorithm)
@@ -100,17 +100,18 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 @record(eq=False)
 class WritebackBound:
-    """Write-backs from below: lines that are written leave `once` each, and more often where `windows` say so."""
+    """A lower bound on write-backs: `once` counts written lines once; `windows` counts repeated write-backs."""
 
     once: Poly = ZERO
     windows: Callable[[Mapping[str, int]], int] = lambda _: 0
 
     def at(self, point: Point) -> Fraction:
-        """The bound at sizes, Z and L."""
+        """Evaluate the bound at sizes, Z and L."""
         return max(_nonnegative_lines(self.once, point), Fraction(self.windows(_integer_point(point))))
 
 
 def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
+    """Derive a lower bound on write-backs; zero if accesses cannot be followed."""
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
@@ -123,7 +124,7 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 
 
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
-    """At least so many lines are read in each run, of arrays that are never written."""
+    """Count a minimum of lines that each run reads of arrays that are never written."""
     constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
@@ -140,5 +141,5 @@ def _integer_point(point: Point) -> dict[str, int]:
 
 
 def _nonnegative_lines(count: Poly, point: Point) -> Fraction:
-    """A number of lines at sizes; where no loop is entered, what holds in all iterations may come to less than none."""
+    """Evaluate a number of lines; 0 if it is negative, as it can be when loops have no iterations."""
     return max(evaluate(count, point), Fraction(0))

@@ -1,7 +1,8 @@
-"""The conditions under which a program has a run: each is proved for all sizes, or left as an assumption of results.
+"""Collect the conditions under which a program has a run: each is proved for all sizes, or becomes an assumption.
 
-A need is met where the loops, guards, facts and shapes around it imply it. What is left is brought to a form in the
-sizes of the algorithm, by the extremes of subscripts over loops and coordinates; what has none, by its place.
+A condition is proved if the loops, guards, facts and shapes around it imply it. Any other is expressed in the
+sizes of the algorithm, by the extremes of subscripts over loops and coordinates; one without such a form is
+given by its place.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ DATA = "subscripts from data lie inside their arrays"
 
 @record
 class Assumption:
-    """A condition that is not proved: of the `kind` "least", "equal", "divides", "power", "square" or "other".
+    """An unproved condition, of the `kind` "least", "equal", "divides", "power", "square" or "other".
 
-    "least": its one part is at least 0; "divides": the first part divides the second. Where any of `when` is below 0
-    nothing is asked. Parts are in sizes of the `algorithm`; for "other", which has none, and for several at once,
-    `text` and `general` say it. It is asked of each call of a `recursive` algorithm.
+    "least": its one part is nonnegative; "divides": the first part divides the second. If any of `when` is
+    negative, nothing is required. Parts are in sizes of the `algorithm`; `text` and `general` describe "other",
+    which has none, and groups. It is required of each call of a `recursive` algorithm.
     """
 
     algorithm: str
@@ -72,7 +73,7 @@ class Assumption:
 
     @property
     def fact(self) -> s.Fact | None:
-        """It as a fact, without `when`; None where it has no form."""
+        """The condition as a fact, without `when`; None if it has no form."""
         if self.kind == "other":
             return None
         kind, parts = self.kind, self.parts
@@ -99,7 +100,7 @@ class Assumption:
 
     @property
     def form(self) -> str:
-        """As reports say it; empty where it has no form that can be read."""
+        """The condition as reports show it; empty if it has no readable form."""
         fact = self.fact
         if fact is None:
             return ""
@@ -110,7 +111,7 @@ class Assumption:
 
 
 def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
-    """Assumptions of an algorithm as reports say them: those without a form by their lines, of a kind together."""
+    """Describe the assumptions of an algorithm for reports: without a form by their lines, grouped by kind."""
     forms: dict[str, None] = {}
     others: dict[tuple[str, str], list[Assumption]] = {}
     many = sum(bool(each.form) and each.recursive for each in found) > MAX_FORMS
@@ -129,7 +130,7 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
 
 
 def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
-    """`n <= m` for m - n, which is at least 0."""
+    """Write the condition that a value is nonnegative as a relation: `n <= m` for m - n."""
     more = value.positive_terms()
     less = more - value
     rest = less.constant_term
@@ -144,7 +145,7 @@ def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
 
 @lru_cache(maxsize=MAX_MODULES * 8)
 def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
-    """The unproved preconditions of an algorithm's runs, other than its `where`, without duplicates."""
+    """The unproved conditions of an algorithm's runs, other than its `where`, without duplicates."""
     found = _Conditions(module, algorithm)
     try:
         with budget(MAX_TERM_PRODUCTS):
@@ -156,9 +157,10 @@ def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...
 
 @dataclass(eq=False)
 class _Place(Environment):
-    """What names mean, and what holds. `loops` are the variables around, with their ends.
+    """The names and facts of a block; `loops` are the variables around it, with their bounds.
 
-    All of `known` are at least 0 by guards, and all of `whole` are integers as facts say that divisions go.
+    All of `known` are nonnegative by guards, and all of `whole` are integers as facts say that divisions are
+    exact.
     """
 
     algorithm: s.Algorithm
@@ -174,7 +176,7 @@ class _Place(Environment):
         self.extents.pop(name, None)
 
     def proves(self, value: Poly) -> bool:
-        """Whether a value is never negative here."""
+        """Test whether a value is never negative here."""
         facts = self.scope.facts
         return (
             never_negative(value, facts)
@@ -183,7 +185,7 @@ class _Place(Environment):
         )
 
     def learn(self, fact: s.Fact) -> None:
-        """Know what a fact says."""
+        """Assume a fact."""
         self.scope = assuming_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
             divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
@@ -191,20 +193,20 @@ class _Place(Environment):
                 self.divide(divisor, value)
 
     def divide(self, divisor: Poly, value: Poly) -> None:
-        """Know that a division goes."""
+        """Assume that a division is exact."""
         self.whole = (*self.whole, as_fractions(a.quotient(value, divisor)))
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
     def integral(self, value: Poly) -> bool:
-        """Whether a value is an integer here."""
+        """Test whether a value is an integer here."""
         facts, known = self.scope.facts, [each for each in self.whole if len(each.terms) == 1]
         terms = (Poly({monomial: number}) for monomial, number in value.terms.items())
         return all(facts.integral(term) or any(facts.integral(term * each**-1) for each in known) for term in terms)
 
 
 class _Conditions(Follower[_Place]):
-    """All runs of an algorithm at once."""
+    """Follows all runs of an algorithm together."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)
@@ -217,7 +219,7 @@ class _Conditions(Follower[_Place]):
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def all(self) -> None:
-        """Find all that is left."""
+        """Collect all unproved conditions."""
         place = _Place(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
         for fact in facts_in_sizes(self._algorithm):
@@ -244,7 +246,7 @@ class _Conditions(Follower[_Place]):
         return int_range(expr, block.scope) or (None, None)
 
     def _exact(self, expr: s.Binary | s.Call, block: _Place) -> None:
-        """A quotient, a logarithm or a root is an integer; what is divided by is not 0."""
+        """Require that a quotient, logarithm or root is an integer, and a divisor not 0."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
         parts = [_static(each, block.scope) for each in of]
         known = [each for each in parts if each is not None]
@@ -315,7 +317,7 @@ class _Conditions(Follower[_Place]):
         rule: Rule,
         explanation: Explanation | str,
     ) -> None:
-        """Note a condition, unless it is proved."""
+        """Add a condition, unless it is proved."""
         if _is_proved(kind, parts, block):
             return
         facts, restore = self._own.facts, self._own.facts.restore
@@ -339,7 +341,7 @@ class _Conditions(Follower[_Place]):
         self.left.append(found)
 
     def _in_sizes(self, value: Poly, block: _Place) -> Poly | None:
-        """The least value over the variables of loops, 0 if it is never negative; None where it has no form."""
+        """Minimise a value over loop variables; 0 if it is never negative, None if it has no form."""
         for name, low, high, facts in reversed(block.loops):
             if name in value.names:
                 try:
@@ -370,7 +372,7 @@ class _Conditions(Follower[_Place]):
         yield inner
 
     def _counting(self, variable: str, name: str, low: Poly, high: Poly, block: _Place) -> _Place:
-        """Where a variable is between two ends, of which it is known that they are in order."""
+        """Return the block in which a variable lies between two bounds, known to be in order."""
         facts = block.scope.facts.with_nonnegative(high - low)
         scope = replace(block.scope, facts=facts.with_symbol(name, (low,), (high,)))
         loops = (*block.loops, (name, low, high, facts))
@@ -379,7 +381,7 @@ class _Conditions(Follower[_Place]):
         return inner
 
     def _stepping(self, variable: str, lo: Poly, hi: Poly, step: Poly, inner: _Place) -> None:
-        """In steps the last value is lo + step*(ceil((hi - lo)/step) - 1)."""
+        """Bind a variable that moves in steps, with last value lo + step*(ceil((hi - lo)/step) - 1)."""
         name, _, _, facts = inner.loops[-1]
         if not facts.positive(step):
             return
@@ -394,7 +396,7 @@ class _Conditions(Follower[_Place]):
         return self._under(condition, block), self._under(negate_condition(condition), block)
 
     def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
-        """Where a condition holds; None where that is nowhere."""
+        """Return the block under a condition; None if the condition never holds."""
         inner = self.inside(block)
         values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
@@ -479,9 +481,9 @@ def _divides(parts: tuple[Poly, ...], block: _Place) -> bool:
 
 
 def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
-    """What is at least 0 where a value with floors is, and the other way around.
+    """Yield values that are nonnegative exactly if a value with floors is.
 
-    That is p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
+    These are p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
     """
     floors = [each for each in value.atoms() if isinstance(each, a.Floor)]
     for one in floors:

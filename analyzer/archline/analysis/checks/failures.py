@@ -1,4 +1,4 @@
-"""What runs need: conditions that all sizes break are errors, those that are not proved are assumptions of results."""
+"""Examine what runs need: conditions that fail at all sizes are errors, unproved ones are assumptions of results."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ OUTSIDE = Rule(
     """,
 )
 SPREAD = 5
-"""Sizes are large where each is at least this part of the largest that is tried."""
+"""Sizes are large if each is at least this part of the largest one tried."""
 FEW, NEAR, MAX_KNOWN = 12, 17, 256
 APART = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
-"""What is certain wherever it is found: there is no size at which it is meant to be."""
+"""Rules whose failures are certain at any size, as no size is meant to cause them."""
 Point = Mapping[str, int]
 NOWHERE = ", nor anywhere else"
 AT_ALL_SIZES = {
@@ -77,7 +77,7 @@ AT_ALL_SIZES = {
 
 
 def reported(failure: Failure) -> Diagnostic:
-    """A failure at all sizes as `check` and `cost` report it."""
+    """Return a failure at all sizes as `check` and `cost` report it."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
         return replace(failure.diagnostic, rule=rule)
@@ -88,7 +88,7 @@ def reported(failure: Failure) -> Diagnostic:
 
 
 def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """The recursive call for which runs do not end: every run, or those at some sizes."""
+    """Report the recursive call for which no run ends, or no run at some sizes; None without one."""
     if not recurses(module, algorithm):
         return None
     call = _always_made(module, algorithm)
@@ -104,15 +104,15 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """What stops all runs of large sizes at one place, smallest sizes first; or a run at what has none at size 0.
+    """Return the failures of all runs of large sizes at one place, smallest sizes first, or of a run at size 0.
 
-    None where there are `index` parameters, which callers may restrict as they like.
+    Empty if there are `index` parameters, which callers may restrict.
     """
     return _examined(module, algorithm).failures
 
 
 def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
-    """Bounds of a `while` that runs of small sizes pass whatever the data, and whatever an `index` is."""
+    """Yield bounds of a `while` that runs of small sizes exceed, for any data and indices."""
     every = (algorithm, *reachable(module, algorithm))
     if any(s.find(tuple(each.body for each in every), s.While)):
         found = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
@@ -120,14 +120,14 @@ def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
 
 
 def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """What runs need and is not proved, as reports say it."""
+    """Describe the unproved conditions of runs for reports."""
     return _examined(module, algorithm).texts
 
 
 def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
-    """A warning by name for each `out` array if runs at some sizes leave an element unset, whatever the data.
+    """Warn by name about each `out` array with an element that runs at some sizes leave unset, for any data.
 
-    Indices are restricted by callers, and grids have many processors: there an output counts that no statement names.
+    With indices, which callers restrict, and on grids only outputs count that no statement names.
     """
     outputs = [parameter for parameter in algorithm.parameters if parameter.mode == "out" and not parameter.local]
     if algorithm.grid or module.signatures[algorithm].indices:
@@ -168,12 +168,12 @@ def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point:
 
 
 def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
-    """Of the assumptions those that are facts about sizes, under which claims are decided."""
+    """The assumptions that are facts about sizes, under which claims are decided."""
     return _examined(module, algorithm).facts
 
 
 def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
-    """What stops every run at sizes; None where some run may end."""
+    """Return the failure of every run at sizes; None if some run may end."""
     if not _examined(module, algorithm).open and not divisions_of_runs(algorithm):
         return None
     signature = module.signatures[algorithm]
@@ -183,13 +183,13 @@ def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) ->
 
 @lru_cache(maxsize=MAX_KNOWN)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
-    """What stops the run at sizes, which several comparisons ask for."""
+    """Return the failure of the run at sizes, cached for several comparisons."""
     return run_at(module, algorithm, dict(sizes)).failure
 
 
 @record(eq=False)
 class _Examined:
-    """What is certain to fail, what is assumed not to, whether anything is `open` to fail, and runs with `unset`."""
+    """The certain failures, the assumptions, whether any condition is `open`, and runs with `unset` elements."""
 
     failures: tuple[Failure, ...] = ()
     texts: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
 
 
 def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
-    """Without facts about sizes that others imply, and with two that are opposite as an equality."""
+    """Drop facts about sizes that other facts imply, and join two opposite ones to an equality."""
     least = {each.parts: each for each in found if each.kind == "least" and _facts([each])}
     for parts, each in least.items():
         other = least.get((-parts[0],))
@@ -249,7 +249,7 @@ def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]
 
 
 def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
-    """Whether facts about sizes are proved to imply one that is assumed."""
+    """Test whether facts about sizes are proved to imply an assumption."""
     if assumed.kind not in ("least", "divides") or not facts or not _facts([assumed]):
         return False
     try:
@@ -261,7 +261,7 @@ def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], 
 
 
 def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
-    """With a bound on one size for what is needed at each call, where no run passes it and it is proved to suffice."""
+    """Replace requirements on each call by a bound on one size, if no run exceeds it and it suffices."""
     signature = module.signatures[algorithm]
     if algorithm.grid or signature.indices or not any(each.recursive for each in found):
         return found
@@ -284,16 +284,16 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether there is anything that has no value at first."""
+    """Test whether an output or a local array has no initial value."""
     return any(each.mode == "out" and not each.local for each in algorithm.parameters) or any(
         made.value is None for each in (algorithm, *reachable(module, algorithm)) for made in s.find(each.body, s.Local)
     )
 
 
 def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]) -> tuple[Failure, ...]:
-    """What stops all runs of large sizes, where no run of other sizes passes it; the smallest sizes first.
+    """Return the failures that stop all runs of large sizes, if no other run passes their place.
 
-    An argument that does not fit at some of them is wrong wherever it is reached, as where the checker finds it.
+    An argument with a wrong shape at some sizes is wrong at all, as for the checker.
     """
     sizes = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
@@ -313,7 +313,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
 
 
 def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
-    """Whether a run stops in a recursive call at a size of 0, where all stop, whatever other sizes are."""
+    """Test whether a run stops in a recursive call at size 0 for all values of other sizes."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         return failure.zero is not None
     callee, sizes = failure.zero
@@ -329,7 +329,7 @@ def _is_misfit(failure: Failure) -> bool:
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
-    """Whether a condition holds at sizes, as far as its form decides."""
+    """Test whether a condition holds at sizes; None if its form does not decide."""
     try:
         if assumption.kind == "other" or any(evaluate(each, point) < 0 for each in assumption.when):
             return None
@@ -346,7 +346,7 @@ def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """The recursive call that every run comes to, where every run of what is called then goes on likewise."""
+    """The recursive call that every run reaches, whose callee's runs all recurse likewise; None without one."""
     endless = {algorithm, *reachable(module, algorithm)}
     while ended := [each for each in endless if _next(module, each.body, endless) is None]:
         endless.difference_update(ended)
@@ -359,7 +359,7 @@ def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
 
 
 def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
-    """The first call of one of the algorithms that is made however the body is run; of branches one in each."""
+    """The first call of one of the algorithms that each execution of a body makes; for branches one in each."""
     for statement in body:
         # What is run by a loop, a spawn or one branch only need not be made.
         found = None

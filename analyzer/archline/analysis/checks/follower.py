@@ -1,7 +1,7 @@
-"""Follows an algorithm by its text, and names what each step needs: what stops a run where that is false.
+"""Follow an algorithm by its text, and state the requirements of each step, without which a run stops.
 
-`Conditions` follows all runs at once, and proves what they need; `Runs` follows one at given sizes. What is a value,
-which iterations are followed and what becomes of a need is theirs to say.
+`_ConditionCollector` follows all runs together, and proves the requirements; `FollowedRuns` follows one run at
+given sizes. Subclasses define values, the iterations to follow, and the treatment of requirements.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from archline.language.visitor import StatementVisitor
 
 B = TypeVar("B", bound="Environment")
 Explanation = Callable[[], tuple[str, str]]
-"""What a need is about, and what is wrong where it is not met."""
+"""A function that returns the requirement as text, and the message if it is violated."""
 
 
 class Environment:
-    """What names mean in a block: of arrays and views `extents`, which are None where the data decides.
+    """The names of a block; `extents` of arrays and views are None if data decides.
 
-    `axes` are the numbers of processors along the axes of the grid, as far as they are known.
+    `axes` are the known numbers of processors along the axes of the grid.
     """
 
     algorithm: s.Algorithm
@@ -35,77 +35,80 @@ class Environment:
     axes: dict[str, Any]
 
     def define(self, name: str, value: Any) -> None:
-        """Give a name a value; None where the data decides it."""
+        """Bind a name to a value; None if data decides it."""
         raise NotImplementedError
 
 
 class Follower(StatementVisitor[B, None]):
-    """Follows statements in order. Values are such as can be added and subtracted, None where the data decides."""
+    """Follows statements in order; values can be added and subtracted, and are None if data decides."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
 
     @abstractmethod
     def value(self, expr: s.Expr, block: B) -> Any:
-        """The value of an expression of sizes and indices, which has to be an integer."""
+        """Evaluate an expression of sizes and indices, which must be an integer."""
 
     @abstractmethod
     def span(self, expr: s.Expr, block: B) -> tuple[Any, Any]:
-        """The least and the greatest value of a subscript."""
+        """Return the least and the greatest value of a subscript."""
 
     @abstractmethod
     def needs(
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, explanation: Explanation, hint: str = ""
     ) -> None:
-        """All of the values have to be at least 0, else the rule is broken at a node."""
+        """Require that all values are nonnegative, else the rule is violated at a node."""
 
     @abstractmethod
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: B) -> None:
-        """A call has to satisfy a fact of the algorithm that it calls."""
+        """Require that a call satisfies a fact of its callee."""
 
     @abstractmethod
     def inside(self, block: B) -> B:
-        """A block within one."""
+        """Return a nested block."""
 
     @abstractmethod
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: B) -> Iterable[B]:
-        """The iterations of a loop that are followed, each a block."""
+        """Yield a block for each followed iteration of a loop."""
 
     @abstractmethod
     def ways(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
-        """Where a condition holds, and where it does not, as far as either can be; None where the data decides it."""
+        """Return the blocks where a condition holds and where it does not; None if data decides.
+
+        A block is None if it is impossible.
+        """
 
     @abstractmethod
     def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: B) -> None:
-        """The data decides whether these blocks are run."""
+        """Treat blocks that data may or may not execute."""
 
     @abstractmethod
     def entered(self, callee: s.Algorithm, values: dict[str, Any], block: B) -> B | None:
-        """The block of an algorithm that is called, by what its names mean; None where that is not known."""
+        """Return the block of a callee, by the values of its names; None if it is unknown."""
 
     @abstractmethod
     def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
-        """The run of a call whose sizes and shapes have been looked at."""
+        """Follow a call whose sizes and shapes were checked."""
 
     def read(self, expr: s.Expr, block: B) -> None:
-        """An element or a register is read, or all elements of a view."""
+        """Read an element or a register, or all elements of a view."""
 
     def write(self, target: s.Expr, block: B) -> None:
-        """The same is written."""
+        """Write an element or a register, or all elements of a view."""
 
     def forget(self, node: s.Node, block: B) -> None:
-        """What this sets is not known."""
+        """Forget everything that a node may set."""
 
     # Statements
     def begin(self, algorithm: s.Algorithm, block: B) -> None:
-        """The outermost call: its arguments have the shapes that its parameters say."""
+        """Begin the outermost call, whose arguments have the shapes of its parameters."""
         for parameter in algorithm.parameters:
             entries = shape_of(parameter.type)[0] or ()
             block.extents[parameter.name] = tuple(self.value(each, block) for each in entries)
             self._extents_needed(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
-        """Statements in order; the block is theirs alone."""
+        """Follow statements in order; the block belongs to them alone."""
         for statement in body:
             self.statement(statement, block)
 
@@ -197,7 +200,7 @@ class Follower(StatementVisitor[B, None]):
                 self.follow_block(branch.body, taken)
 
     def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
-        """The bodies of branches of which one may be taken."""
+        """List the bodies of branches that may be taken."""
         found = []
         for branch in branches:
             ways = None if branch.condition is None else self.ways(branch.condition, block)
@@ -212,7 +215,7 @@ class Follower(StatementVisitor[B, None]):
         self.forget(transfer, block)
 
     def communicate(self, statement: s.Communicate, block: B) -> None:
-        """Each side is evaluated where its guard holds; runs on grids say what is set in the buffers."""
+        """Evaluate each side under its guard; runs on grids decide which buffers are set."""
         collective = self.module.collectives.get(statement)
         if collective is not None:
             self.invoke(collective.invoke, block)
@@ -225,7 +228,7 @@ class Follower(StatementVisitor[B, None]):
     def _side(
         self, when: s.Expr | None, partner: tuple[s.Expr, ...], parts: tuple[s.Expr | None, ...], block: B
     ) -> None:
-        """One side of a communication."""
+        """Evaluate one side of a communication."""
         inner = self._where(when, block)
         if inner is not None:
             for each in partner:
@@ -235,7 +238,7 @@ class Follower(StatementVisitor[B, None]):
                     self._subscripts(part, inner)
 
     def _where(self, when: s.Expr | None, block: B) -> B | None:
-        """Where a guard certainly holds."""
+        """Return the block where a guard certainly holds; None without one."""
         if when is None:
             return block
         self.evaluate(when, block)
@@ -243,7 +246,7 @@ class Follower(StatementVisitor[B, None]):
 
     # Expressions
     def evaluate(self, expr: s.Expr, block: B) -> None:
-        """The accesses and calls of an evaluation."""
+        """Follow the accesses and calls of an evaluation."""
         if self.module.types.get(expr) is Kind.STATIC:
             self.value(expr, block)
             return
@@ -276,7 +279,7 @@ class Follower(StatementVisitor[B, None]):
                 pass
 
     def extents(self, view: s.Expr, block: B) -> tuple[Any, ...]:
-        """The extents of an array or view."""
+        """Return the extents of an array or view."""
         if isinstance(view, s.Name):
             return block.extents.get(view.id, (None,) if self.module.is_view(view) else ())
         return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
@@ -361,7 +364,7 @@ class Follower(StatementVisitor[B, None]):
         self.follow(call, callee, inner, block)
 
     def _group(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
-        """The axes of a callee in the group that a call joins: coordinate and extent, None where one is not known."""
+        """Return coordinate and extent of each callee axis in the group that a call joins; None if unknown."""
         if not callee.grid:
             return {}
         names = along or tuple(s.Name(axis.name, span=axis.span) for axis in block.algorithm.grid)
@@ -401,7 +404,7 @@ class Follower(StatementVisitor[B, None]):
 
 
 def product(values: Iterable[Any]) -> Any:
-    """The product; None where a value is not known."""
+    """Multiply values; None if one is unknown."""
     found: Any = 1
     for value in values:
         found = None if found is None or value is None else found * value
@@ -413,6 +416,6 @@ def _text(form: str, *values: Any) -> Callable[[], str]:
 
 
 def _declaration(array: str, block: Environment) -> str:
-    """The array with its type, where it is a parameter."""
+    """The array with its type if it is a parameter, else its name."""
     parameters = block.algorithm.parameters
     return next((f"{each.name}: {format_type(each.type)}" for each in parameters if each.name == array), array)

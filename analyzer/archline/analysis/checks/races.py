@@ -1,8 +1,9 @@
-"""Races that are certain from the text: two iterations of a parallel loop touch one element, and one writes it.
+"""Find races that are certain from the text: two iterations of a parallel loop access one element, and one writes
+it.
 
-Runs of small sizes are followed iteration by iteration, under the bounds, steps and conditions that sizes decide. What
-the data guards inside a parallel loop is left out, since two iterations need not both come to it; a loop that the data
-guards is followed as if it were reached. The executor finds the rest on data.
+Runs of small sizes are followed iteration by iteration, under the bounds, steps and conditions that sizes
+decide. Code that data guards inside a parallel loop is omitted, since two iterations need not both reach it; a
+loop that data guards is followed as if it were reached. The executor finds the rest on data.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ RACE = Rule(
 )
 MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS = 1_000, 300, 8
 INDICES = (0, 1, 2, 5, 100)
-"""Values of `index` parameters; a race is certain if there is one with each: callers may restrict them as they like."""
+"""Values of `index` parameters; a race must occur with each of these, as callers may restrict them."""
 
 
 Key = tuple[Array, int, bool, bool]
@@ -52,7 +53,7 @@ Key = tuple[Array, int, bool, bool]
 
 @record(eq=False)
 class _Access:
-    """An access to the place of an array: in an iteration by its number, and the variable's value where it is known."""
+    """An access to an element of an array, in an iteration given by number and, if known, the variable's value."""
 
     array: Array
     place: int
@@ -63,11 +64,11 @@ class _Access:
 
     @property
     def key(self) -> Key:
-        """Accesses with the same key conflict with the same others: the first is kept."""
+        """A key of accesses that conflict with the same accesses; only the first one is stored."""
         return self.array, self.place, self.writes, self.atomic
 
     def conflicts_with(self, earlier: Mapping[Key, _Access]) -> Iterator[_Access]:
-        """The earlier accesses of the element with which it must not run in parallel."""
+        """Yield the earlier accesses to the element with which this one must not run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
             access = earlier.get((self.array, self.place, writes, atomic))
             if access is not None and (self.writes or writes) and not (self.atomic and atomic):
@@ -76,7 +77,7 @@ class _Access:
 
 @dataclass
 class _Running:
-    """A parallel loop that runs in the call of a `depth`, and what its iterations have touched first."""
+    """A parallel loop that runs at a call depth, with the first accesses of its iterations."""
 
     loop: s.Loop
     depth: int
@@ -86,7 +87,7 @@ class _Running:
 
 @record
 class _Race:
-    """Two accesses of one element by iterations of the last of some nested loops; it may be `inside` a call."""
+    """Two accesses to one element by iterations of the innermost of some nested loops, maybe `inside` a call."""
 
     loops: tuple[s.Loop, ...]
     accesses: tuple[_Access, _Access]
@@ -95,7 +96,7 @@ class _Race:
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """The race as it is reported, at an access that writes: the later one if both do."""
+        """The race as reported, at an access that writes: the later one if both do."""
         other, this = sorted(self.accesses, key=lambda each: each.writes)
         element = this.array.element_text(this.place)
         variable = self.loops[-1].variable
@@ -123,7 +124,7 @@ Races = dict[s.Loop, _Race]
 
 
 def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """A diagnostic for each parallel loop of the algorithm, and of those called, whose iterations certainly race."""
+    """Report each parallel loop of the algorithm and its callees whose iterations certainly race."""
     followed = dict.fromkeys((algorithm, *reachable(module, algorithm)))
     loops = _parallel(tuple(part.body for part in followed))
     races: Races = {}
@@ -143,7 +144,7 @@ def _parallel(part: object) -> tuple[s.Loop, ...]:
 
 
 class _Racing(Runs):
-    """Runs of an algorithm on one processor at several sizes; calls outside loops are followed if they have some."""
+    """Follows runs on one processor at several sizes, and calls outside loops only if they contain loops."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
         super().__init__(module, algorithm, every=True)
@@ -162,7 +163,7 @@ class _Racing(Runs):
         self._start = 0
 
     def certain(self, sizes: Point) -> Races:
-        """The races of runs at sizes, on any processor that is followed, and whatever an `index` is."""
+        """Return the races of runs at sizes, on every followed processor and for all values of indices."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
         for value in INDICES if indices else INDICES[:1]:
@@ -223,7 +224,7 @@ class _Racing(Runs):
         self._guarded(tuple(bodies), block, False)
 
     def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
-        """Follow blocks as if they were reached; they may be `iterations` of the innermost loop."""
+        """Follow blocks as if they were reached, possibly as `iterations` of the innermost loop."""
         self.forget_blocks(bodies, block)
         if self._calls:
             # What a call passes may exclude it.
@@ -289,10 +290,10 @@ SPAWN_RACE = Rule(
 
 
 class _Spawning(Runs):
-    """Runs of an algorithm with its calls, which look for accesses that no `sync` orders.
+    """Follows an algorithm with its calls, to find accesses that no `sync` orders.
 
-    Each active call holds what its spawned calls have touched since its last `sync`: all of that runs in parallel with
-    what it does, and what it calls, from there to the next.
+    Each active call records the accesses of its spawned calls since its last `sync`: they run in parallel with its
+    own accesses, and those of its calls, up to the next `sync`.
     """
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
@@ -303,7 +304,7 @@ class _Spawning(Runs):
         self._spawned: dict[s.Call, s.Invoke] = {}
 
     def race(self, sizes: Point) -> Diagnostic | None:
-        """A race of runs at sizes."""
+        """Return a race of runs at sizes; None without one."""
         self._unordered, self._strands = [[]], []
         try:
             self.at(sizes)
@@ -381,7 +382,7 @@ class _Spawning(Runs):
 
 
 class _RaceError(Exception):
-    """A race is found."""
+    """A race was found."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__()
@@ -389,7 +390,7 @@ class _RaceError(Exception):
 
 
 def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
-    """A race of spawned calls whatever the data, with the first sizes that have one."""
+    """Find a race of spawned calls for any data, with the first sizes that show it."""
     bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
     # What indices are is restricted by callers, as they like.
     followed = not algorithm.grid and not module.signatures[algorithm].indices

@@ -1,4 +1,4 @@
-"""Runs at given sizes, followed as far as the sizes decide them: what stops such a run stops it whatever the data."""
+"""Follow runs at given sizes, if the sizes decide them: whatever stops such a run stops it for any data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXACT = ("/", "//", "%", "^", "log2", "sqrt")
 
 @record(eq=False)
 class Failure:
-    """What stops a run of an algorithm at sizes; `zero` is the recursive call at a size of 0 in which it does."""
+    """The reason why a run stops at sizes; `zero` is the recursive call at size 0 in which it stops, if any."""
 
     rule: Rule
     node: s.Node
@@ -43,19 +43,19 @@ class Failure:
     statement: s.Stmt | None
     zero: tuple[s.Algorithm, Mapping[str, int]] | None = None
     unset: tuple[Array, int] | None = None
-    """The array, and the place in it, of the element that is read before it is set."""
+    """The array and the place of the element that is read before it is set."""
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """The failure as it is reported."""
+        """The failure as reported."""
         return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint or None)
 
 
 @record(eq=False)
 class Outcome:
-    """What stops a run, or whether it `ends`, as far as it was followed; and the statements that it reached.
+    """The failure of a run, or that it `ends`, if it was followed; and the statements that it reached.
 
-    Some elements of the outputs in `unset` are set in no run that ends, whatever the data; one that fails reads one.
+    Arrays in `unset` have elements that no run sets, for any data; a failing run reads one.
     """
 
     failure: Failure | None
@@ -66,34 +66,34 @@ class Outcome:
 
 @dataclass(eq=False)
 class Array:
-    """An array or a register, and the places of its elements that may be set: None if any may be."""
+    """An array or a register, with the places of elements that may be set; None if all may be."""
 
     name: str
     extents: tuple[Any, ...]
     elements: set[int] | None
 
     def element_text(self, place: int) -> str:
-        """The element at a place in row-major order, as the program writes it."""
+        """Return the element at a place in row-major order, as the program writes it."""
         subscripts = self.subscripts_of(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
     @property
     def first_unset(self) -> int | None:
-        """The place of the first element that cannot be set; None without one, or where there are too many to look."""
+        """The place of the first element that cannot be set; None without one, or for large arrays."""
         size = prod(self.extents) if None not in self.extents else MAX_ELEMENTS + 1
         if self.elements is None or size > MAX_ELEMENTS:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_end(self, place: int) -> bool:
-        """Whether a place is in a first or last row (of some dimension) without a set element, and others have some."""
+        """Test whether a place is in a first or last row of some dimension without set elements, unlike other rows."""
         filled = [*map(self.subscripts_of, self.elements or ())]
         rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
         ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]
         return bool(filled) and any(all(subscripts[axis] != index for subscripts in filled) for axis, index in ends)
 
     def subscripts_of(self, place: int) -> tuple[int, ...]:
-        """The subscripts of the element at a place."""
+        """Return the subscripts of the element at a place."""
         inner: list[int] = []
         for extent in reversed(self.extents[1:]):
             place, last = divmod(place, extent)
@@ -103,14 +103,14 @@ class Array:
 
 @record(eq=False)
 class _View:
-    """An array as a name sees it: the place of its first element, and a stride for each axis."""
+    """A view of an array: the place of its first element, and a stride for each axis."""
 
     array: Array
     start: int
     strides: tuple[Any, ...]
 
     def place(self, subscripts: Sequence[int]) -> int:
-        """The place of an element in the array."""
+        """Return the place of an element in the array."""
         steps: list[int] = [stride * index for stride, index in zip(self.strides, subscripts, strict=True)]
         return self.start + sum(steps)
 
@@ -135,7 +135,7 @@ class Locals(Environment):
 
 
 class StopError(Exception):
-    """A followed run ends: by a failure, or (None) where it is too long to follow, or breaks a promise."""
+    """A followed run stops: by a failure, or (None) because it is too long or violates an assumption."""
 
     def __init__(self, failure: Failure | None = None) -> None:
         super().__init__()
@@ -143,9 +143,10 @@ class StopError(Exception):
 
 
 class Runs(Follower[Locals]):
-    """Runs of an algorithm at several sizes.
+    """Follows runs of an algorithm at several sizes.
 
-    `every` iteration is followed, and what is set; else of each loop the first and the last, and each call once.
+    With `every`, all iterations are followed, and set elements are tracked; else the first and the last iteration
+    of each loop, and each call once.
     """
 
     def __init__(self, module: Module, outermost: s.Algorithm, every: bool = False) -> None:
@@ -161,7 +162,7 @@ class Runs(Follower[Locals]):
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
     def at(self, sizes: Mapping[str, int]) -> Outcome:
-        """What becomes of the run at sizes."""
+        """Follow the run at sizes, and return its outcome."""
         self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
         arrays: list[Array] = []
@@ -181,7 +182,7 @@ class Runs(Follower[Locals]):
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
     def _begin(self, frame: Locals) -> None:
-        """There are no arguments of shapes that have no value."""
+        """Begin a run; a shape without a value excludes any arguments."""
         try:
             self.begin(self.outermost, frame)
         except StopError as stopped:
@@ -189,7 +190,7 @@ class Runs(Follower[Locals]):
             raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
     def _frames(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
-        """What names mean at first, on each processor that is followed."""
+        """Yield the initial block of each followed processor."""
         grid = self.outermost.grid
         frame = Locals(self.outermost, dict(sizes))
         if not grid:
@@ -209,7 +210,7 @@ class Runs(Follower[Locals]):
             yield Locals(self.outermost, values, axes=dict(zip(names, extents, strict=True)))
 
     def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
-        """The processors of a grid that are followed: those at its corners."""
+        """Choose the processors of a grid that are followed: its corners."""
         return product(*({0, extent - 1} for extent in extents))
 
     # Values
@@ -268,7 +269,7 @@ class Runs(Follower[Locals]):
         return Failure(rule, node, message, hint, self.sizes, about, self._now, self._at_zero())
 
     def _at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
-        """The outermost recursive call at a size of 0, or less, that is active or about to be."""
+        """The outermost recursive call, active or next, with a size of at most 0; None without one."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
             if any(sizes[name] <= 0 for name in names) and caller in component(self.module, callee):
@@ -312,7 +313,7 @@ class Runs(Follower[Locals]):
             self._assign(target.id, value, block)
 
     def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
-        """Give a register its value, where it is known."""
+        """Assign a register its value, if it is known."""
         known = None
         with suppress(StopError, EvaluationError):
             if value is not None and block.registers[name] == "real":
@@ -324,7 +325,7 @@ class Runs(Follower[Locals]):
             block.values[name] = known
 
     def _is_real(self, expr: s.Expr) -> bool:
-        """Whether a run rounds the value of an expression; updates are not in the program as expressions."""
+        """Test whether a run rounds the value of an expression; updates are not in the program as expressions."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
     def _holds(self, condition: s.Expr, block: Locals) -> bool | None:
@@ -380,14 +381,14 @@ class Runs(Follower[Locals]):
                 self.forget_blocks((body,), block)
 
     def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
-        """Forget all that blocks may set, without following them."""
+        """Forget everything that blocks may set, without following them."""
         for body in bodies:
             self._forget_registers(s.set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 
     def _suppose_run(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
-        """Follow a block as if it were run, to find the elements that it may set; False if it is too long."""
+        """Follow a block as if it were run, to find elements that it may set; False if it is too long."""
         inner, outermost = copy(self), self._supposed is not None
         inner.left, inner._supposed = (self._supposed or 0) if outermost else self.left, None
         inner._reached, inner._active = set(), list(self._active)
@@ -409,7 +410,7 @@ class Runs(Follower[Locals]):
 
     # Elements
     def _track(self, name: str, unset: bool, block: Locals) -> None:
-        """Follow an array or register: no element is set, or any may be."""
+        """Track the elements of an array or register, all unset or all possibly set."""
         extents = block.extents.get(name, ())
         strides = _row_major(extents)
         if self._every and None not in strides:
@@ -425,14 +426,14 @@ class Runs(Follower[Locals]):
                 block.views[name].array.elements = None
 
     def _view_for_name(self, expr: s.Expr, block: Locals) -> _View | None:
-        """The view that a name is given; where it is not known, any of its elements may be set by that name."""
+        """Return the view bound to a name; if it is unknown, any of its elements may be set by that name."""
         view = self._view(expr, block)
         if view is None:
             self.forget(expr, block)
         return view
 
     def _view(self, expr: s.Expr, block: Locals) -> _View | None:
-        """The array that an expression is, as it sees it; None where that is not known."""
+        """Return the array that an expression denotes, as a view; None if it is unknown."""
         match expr:
             case s.Name(id=name):
                 return block.views.get(name)
@@ -458,7 +459,7 @@ class Runs(Follower[Locals]):
                 return None
 
     def places_of(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
-        """The array of an element, a register or a view, and the places in it; None if these are not known."""
+        """Return the array of an element, register or view, and its places; None if these are unknown."""
         view = self._view(expr, block)
         if view is None:
             return None
@@ -524,7 +525,7 @@ class Runs(Follower[Locals]):
             raise StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
 
     def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
-        """Whether a call may be one of a recursion that ends, by what the header declares, or else by its sizes."""
+        """Test whether a call may belong to a terminating recursion, by its declared measure or its sizes."""
         if callee.decreases:
             measures = (
                 [self.value(each, Locals(callee, dict(of))) for each in callee.decreases] for of in (sizes, before)
@@ -538,7 +539,7 @@ class Runs(Follower[Locals]):
 
 
 def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
-    """The strides of an array; None for those that are not known."""
+    """The strides of an array; None for unknown ones."""
     strides: list[Any] = [1][: len(extents)]
     for extent in reversed(extents[1:]):
         strides.insert(0, None if None in (extent, strides[0]) else extent * strides[0])
@@ -546,7 +547,7 @@ def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
-    """What becomes of runs at sizes, followed in all iterations, or if that takes too long in some of them."""
+    """Follow runs at sizes, in all iterations, or only in some if that takes too long."""
     found = Runs(module, algorithm, every=True).at(sizes)
     if found.failure is not None or found.ends:
         return found

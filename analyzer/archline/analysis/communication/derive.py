@@ -1,7 +1,8 @@
-"""The costs of an algorithm on a grid, in its sizes and P.
+"""Derive the costs of an algorithm on a grid, in its sizes and P.
 
-Between two disseminations a path may be with any processor of the group, so that it is at least as long as the most
-that any of those looked at does there. Through one it costs what that costs, where this is the same for all.
+Between two disseminations the critical path may go through any processor of the group, so that it is at least
+as long as the maximum over the processors considered. Through a dissemination it costs the same as on any
+processor, if the costs of all are equal.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ from archline.language.model import Module
 
 MAX_ATOMS = 5000
 MAX_INNER = 4
-"""Processors, other than those at corners, by which costs are bounded from below."""
+"""The maximum number of processors, other than corners, that bound costs from below."""
 MAX_MEAN, ALIKE = 40, 64
 
 LONGEST = Poly.symbol("K")
 
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
-    """Flops, work, words and messages of the longest path, by metric; `longest` are the most words of a message."""
+    """Derive flops, work, words and messages of the critical path, by metric; messages have at most `longest` words."""
     # What callees cost on one processor is the same on all of them: it is derived once.
     recursions = recurrences_of(module, Stretches(module, coarse), longest)
     scope = declared_scope(module, algorithm)
@@ -60,7 +61,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
 
     @cache
     def inner() -> list[tuple[Spent, tuple[Poly, ...]]]:
-        """What processors elsewhere spend; they are looked for where those at corners do not attain the bound."""
+        """Derive the costs of inner processors, once, if those of corners do not attain the bound."""
         found = list(_inner(module, algorithm, facts))
         spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in found)
         return [(_closed(each, facts, algorithm), needs) for each, (_, needs) in zip(spent, found, strict=True)]
@@ -89,9 +90,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
 def derive_steps(
     module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
 ) -> tuple[PathStep, ...]:
-    """What each statement adds to the upper bounds of flops, work, words and messages.
+    """Derive the contribution of each statement to the upper bounds of flops, work, words and messages.
 
-    The bound of a whole may be sharper than the sum of those of its parts. Raises TooComplexError.
+    The bound of a whole may be sharper than the sum over its parts. Raises TooComplexError.
     """
     place = at_start(module, algorithm, None)
     if place is None:
@@ -108,13 +109,13 @@ def derive_steps(
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
-    """The metrics that are followed: those between nodes and within apart, where there are both."""
+    """The metrics that are derived; those between nodes only if axes lie within nodes."""
     two_levels = any(axis.within is not None for axis in algorithm.grid)
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
 def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
-    """The processors whose own costs bound the longest path from below: the corners of the grid, and roots."""
+    """Yield the processors whose own costs bound the critical path from below: grid corners, and roots."""
     names = [axis.name for axis in algorithm.grid]
     for ends in product((*module.signatures[algorithm].indices, "first", "last"), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
@@ -123,7 +124,7 @@ def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]
 def _inner(
     module: Module, algorithm: s.Algorithm, facts: Facts
 ) -> Iterator[tuple[dict[str, str | Poly], tuple[Poly, ...]]]:
-    """Processors next to where conditions on coordinates change; and what is at least 0 where there are such."""
+    """Yield processors next to where conditions on coordinates change, with conditions of their existence."""
     place = at_start(module, algorithm, None)
     if place is None:
         return
@@ -147,7 +148,7 @@ def _inner(
 
 
 def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
-    """From below, what a processor does, where there is one; elsewhere no more than another does, or 0."""
+    """Weaken a processor's lower bound where it may not exist and no other bound is as large."""
     if isinstance(amount, UnknownAmount):
         return amount
     lower = amount.lower
@@ -177,7 +178,7 @@ def _spent(
 
 
 def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
-    """At most the mean of what all processors spend: some spend no less, whichever they are."""
+    """Yield a lower bound on the mean over all processors, as some processor spends at least the mean."""
     place = at_start(module, algorithm, None)
     if place is not None and place.ranged and not component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
@@ -185,7 +186,7 @@ def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions)
 
 
 def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
-    """A cost that is at least the mean of all processors: of two bounds the larger one, where all sizes are alike."""
+    """Bound a cost from below by a mean, if it exceeds the known bound at equal sizes."""
     if cost.lower is None or cost.exact or isinstance(mean, UnknownAmount) or mean.lower.has_more_atoms_than(MAX_MEAN):
         return cost
     found, other = -readable(-mean.lower, facts), cost.lower
@@ -202,7 +203,7 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
 
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
-    """The costs in the sizes."""
+    """Express costs in the sizes."""
     amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
     return Spent(amounts, spent.declared)
 
@@ -213,7 +214,7 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
 
 
 def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
-    """The recurrences of a module's recursive algorithms on grids; `longest` are the most words of a message."""
+    """Build the recurrences of a module's recursive algorithms on grids; messages have at most `longest` words."""
 
     def follow(level: RecursionLevel, place: Position) -> Tally:
         memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
@@ -226,7 +227,7 @@ def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = 
 
 
 def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
-    """The words of an algorithm's own parameters, which runs of it count as memory."""
+    """The words of an algorithm's own parameters, which runs count as memory."""
     place = at_start(module, algorithm, None)
     if place is None:
         return ZERO
@@ -237,7 +238,6 @@ def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
 def _start(
     module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position, with_memory: bool
 ) -> Spent:
-    """The costs of the outermost call."""
     memory = LocalMemory(module, recursions)
     if component(module, algorithm):
         found = dict(recursions.amounts(algorithm, place, algorithm, None))
@@ -251,12 +251,12 @@ def _start(
 
 
 def _is_huge(amount: Amount) -> bool:
-    """Whether a bound is made of so many parts that nobody can read it, nor anything be proved of it."""
+    """Test whether a bound has too many atoms to be read or used in proofs."""
     return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_ATOMS)
 
 
 def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
-    """The path: at most the sum of all maxima, at least what any processor does itself."""
+    """Bound the path: at most the sum of all maxima, at least the own costs of any processor."""
     if isinstance(upper, UnknownAmount):
         return upper
     lowers = [each.lower for each in own if isinstance(each, KnownAmount)]
@@ -275,15 +275,15 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
 
 
 Corner = tuple[tuple[str, str], ...]
-"""Where a processor is, by axis."""
+"""The position of a processor by axis."""
 
 
 def with_hand_overs(
     own: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
 ) -> list[Spent]:
-    """What processors do themselves, with more where a path may come to them from others.
+    """Extend the own costs of processors by paths that arrive from other ones in disseminations.
 
-    `all_of_them` is what the stages cost at most, over all processors.
+    `all_of_them` has the maximum costs of the stages over all processors.
     """
     stages = all_of_them.stages
     calls = [(each.call, each.axes) for each in stages]
@@ -298,7 +298,7 @@ def with_hand_overs(
 
 
 def _longest(name: str, corner: Corner, own: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts) -> Amount:
-    """From below, a path to the end of the program at a corner."""
+    """Bound from below the longest path to the end of the program at a corner."""
     paths: dict[Corner, Amount] = dict.fromkeys(own, NOTHING)
     limit: Amount = NOTHING
     for index, stage in enumerate(stages):
@@ -314,14 +314,14 @@ def _longest(name: str, corner: Corner, own: Mapping[Corner, Spent], stages: Seq
 
 
 def _others(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
-    """The paths to the corners of the same group."""
+    """Yield the paths to other corners of the same group."""
     for other, amount in paths.items():
         if other != corner and all(one == two or one[0] in axes for one, two in zip(corner, other, strict=True)):
             yield amount
 
 
 def _most(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
-    """The one that is as long as any path, else the first, or another that is known to be no less."""
+    """Select the amount that attains the limit, else the first, or one that is known to be no less."""
     known = [each for each in amounts if isinstance(each, KnownAmount)]
     attained = (
         each for each in known if isinstance(limit, KnownAmount) and not facts.simplify(limit.upper - each.lower)

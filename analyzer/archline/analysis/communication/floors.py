@@ -1,11 +1,11 @@
-"""Forms of costs on a grid.
+"""Bound forms of costs on a grid by ones without differences of floors, remainders and rounded powers.
 
-A run of d pieces q*w//p..(q + d)*w//p has floor(d*w/p) words or one more, whatever q is. And where an axis has one
-processor nothing moves along it, so that costs hold conditions on sizes having their least value.
+A run of d pieces q*w//p..(q + d)*w//p has floor(d*w/p) words or one more, for any q. And on an axis of one
+processor nothing moves, so that costs contain conditions on sizes having their least value.
 
-How many of the numbers below P have a bit set, P//(2*d)*d + max(0, P%(2*d) - d) for that of d = 2^s, has no sum over s
-in closed form, but lies between (P - d)/2 and P/2: max(0, r - c), of a remainder 0 <= r < m, is convex in r, so below
-the chord (1 - c/m)*r from r = 0 to r = m, and above the line (1 - c/m)*(r - c).
+The number of integers below P with a given bit set, P//(2*d)*d + max(0, P%(2*d) - d) for the bit d = 2^s, has
+no sum over s in closed form, but lies between (P - d)/2 and P/2: max(0, r - c), of a remainder 0 <= r < m, is
+convex in r, so below the chord (1 - c/m)*r from r = 0 to r = m, and above the line (1 - c/m)*(r - c).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ MAX_SUBTRACTED = 4
 
 
 def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> KnownAmount:
-    """Bounds with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
+    """Bound a value with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
 
-    Those of other names than `sizes` are bounded as fractions, as they have to be summed up.
+    Differences with other names than `sizes` are bounded as fractions, as they must be summable.
     """
     return KnownAmount(_without_pairs(value, facts, sizes, _floor), _without_pairs(value, facts, sizes, _ceiling))
 
 
 End = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
-"""The floor or the ceiling of a quotient, or a fraction in its place."""
+"""A function that returns the floor or the ceiling of a quotient, or a fraction instead."""
 
 
 def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -> Poly:
-    """A bound in which no two floors by one modulus have opposite factors."""
+    """Bound a value without pairs of floors of one modulus and opposite factors."""
     pair = _opposite(value, facts)
     while pair is not None:
         plus, minus, factor = pair
@@ -48,7 +48,7 @@ def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -
 
 
 def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
-    """Upper bounds of a value, the sharper ones first, that are easier to bound over all processors."""
+    """Yield upper bounds of a value that are easier to bound over all processors, sharper ones first."""
     chords = above_remainders(value, facts)
     if chords != value:
         yield chords
@@ -67,7 +67,7 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
-    """Lower bounds of a value, likewise."""
+    """Yield lower bounds of a value, likewise."""
     chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords
@@ -77,9 +77,9 @@ def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
 
 
 def readable(value: Poly, facts: Facts) -> Poly:
-    """An upper bound without powers of rounded logarithms, and without the floors that these stand in, if there is one.
+    """Bound a value without powers of rounded logarithms and their floors; the value itself if that fails.
 
-    2^ceil(log2(e)) is e at least, and at most 2*e - 1.
+    2^ceil(log2(e)) is at least e, and at most 2*e - 1.
     """
     if not _has_rounded_powers(value):
         return value
@@ -88,7 +88,7 @@ def readable(value: Poly, facts: Facts) -> Poly:
 
 
 def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
-    """An upper bound like `readable`, even if that is far off; the value itself where there is none."""
+    """Bound a value as `readable_upper_bound` does, even if far off; the value itself if that fails."""
     if not _has_rounded_powers(value):
         return value
     found = _plain(value.substitute(facts.rewrites), facts)
@@ -96,7 +96,7 @@ def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _plain(value: Poly, facts: Facts) -> Poly:
-    """At least the value: in max(0, e) that it adds e is larger, and max(0, e) that it subtracts is 0."""
+    """Bound a value from above: enlarge e in added max(0, e), and drop subtracted ones."""
 
     def bound(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
@@ -129,7 +129,7 @@ def _without_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
-    """What 2^ceil(log2(e)) is at most, where it is multiplied by what is not negative, or at least."""
+    """Bound 2^ceil(log2(e)) from above if its factor is nonnegative, else from below."""
     inner = _rounded(atom)
     assert inner is not None
     if not facts.nonnegative(inner - 1):
@@ -140,7 +140,7 @@ def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
 
 
 def _rounded(atom: Atom) -> Poly | None:
-    """The e of 2^ceil(log2(e))."""
+    """The e of 2^ceil(log2(e)); None for other atoms."""
     if not isinstance(atom, a.Exponential) or atom.base != 2:
         return None
     inner = a.single_atom(atom.exponent)
@@ -148,7 +148,7 @@ def _rounded(atom: Atom) -> Poly | None:
 
 
 def rounded_up(value: Poly) -> Poly:
-    """The value with ceil(x/m) in one form: -floor(-x/m) is floor((x + m - 1)/m)."""
+    """Normalise ceil(x/m): -floor(-x/m) becomes floor((x + m - 1)/m)."""
 
     def ceiling(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.Floor) or any(coefficient > 0 for coefficient in atom.argument.terms.values()):
@@ -160,7 +160,7 @@ def rounded_up(value: Poly) -> Poly:
 
 
 def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
-    """With fractions in place of differences of floors, inside of max(0, e) too."""
+    """Replace differences of floors by fractions, also inside max(0, e)."""
 
     def bounded(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not upper:
@@ -172,7 +172,7 @@ def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Po
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
-    """With fractions in place of floors by sizes."""
+    """Replace floors by sizes by fractions."""
 
     def fraction(atom: a.Floor, upper: bool) -> Poly | None:
         if len(atom.modulus.terms) != 1:
@@ -194,7 +194,7 @@ def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:
 
 
 def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
-    """Two floors by the same modulus with opposite factors, that of the first not negative."""
+    """Find two floors of one modulus with opposite factors, the first one nonnegative; None without."""
     floors = sorted((atom for atom in value.atoms() if isinstance(atom, a.Floor)), key=str)
     for plus in floors:
         parts = value.coefficients(plus)
@@ -208,7 +208,7 @@ def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None
 
 
 def _is_count(value: Poly, facts: Facts) -> bool:
-    """Whether a factor is never negative, differences of floors among its terms."""
+    """Test whether a factor is nonnegative, even with differences of floors among its terms."""
     if facts.nonnegative(value):
         return True
     floors = any(isinstance(atom, a.Floor) for atom in value.atoms())
@@ -226,33 +226,33 @@ def _ceiling(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) ->
 
 
 def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
-    """How far m*floor(e/m) may lie below e: by m - 1 for integers, else by less than m: w*2^s/2 is none at s = 0."""
+    """The maximum of e - m*floor(e/m): m - 1 for integers, else less than m."""
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
 def _is_rough(found: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
-    """Whether a quotient is better bounded as a fraction: it is rounded, and has to be summed up."""
+    """Test whether a quotient is better bounded as a fraction: it is rounded, and must be summable."""
     rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
     plain = found.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in found.atoms_within())
     return rounded and len(modulus.terms) == 1 and not plain
 
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
-    """Whether value >= 0 is proved, fractions of sizes such as 1 - 1/p among the terms."""
+    """Prove value >= 0, with fractions of sizes such as 1 - 1/p among the terms."""
     return facts.nonnegative(facts.multiplied_out(value))
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
-    """Whether value > 0 is proved, likewise: (w - p + 1)/p is where w >= p."""
+    """Prove value > 0, likewise: (w - p + 1)/p is positive if w >= p."""
     whole = facts.multiplied_out(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:
-    """The same in few terms: of a size x >= c, q = max(0, x - c - 1) is x - c - 1 + i, where i is 1 for x = c, else 0.
+    """Rewrite a value in few terms: for a size x >= c, q = max(0, x - c - 1) is x - c - 1 + [x = c].
 
-    So x*i is c*i and i^2 is i, which leaves q without powers and without the factor x.
+    As x*[x = c] is c*[x = c], and [x = c] is idempotent, q remains without powers and without the factor x.
     """
     for atom in sorted(value.atoms(), key=str):
         if not isinstance(atom, a.PositivePart):
@@ -264,7 +264,7 @@ def at_least_values(value: Poly, facts: Facts) -> Poly:
 
 
 def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
-    """The c and the x of max(0, x - c - 1) with x >= c."""
+    """The c and the x of max(0, x - c - 1) with x >= c; None for x otherwise."""
     symbols = [each for each in atom.argument.atoms() if isinstance(each, Symbol)]
     if len(symbols) != 1:
         return ZERO, None
@@ -295,7 +295,7 @@ Kind = TypeVar("Kind")
 
 
 def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
-    """An upper bound of a value, with bounds in place of atoms of a kind by which it is known to rise, or to fall.
+    """Bound a value from above, with bounds in place of atoms of a kind in which it is monotone.
 
     `bound(atom, upper)` is an upper or a lower bound of an atom.
     """
@@ -313,7 +313,7 @@ def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, b
 
 
 def above_remainders(value: Poly, facts: Facts) -> Poly:
-    """An upper bound of a value, in which chords stand for maxima of remainders."""
+    """Bound a value from above by chords in place of maxima of remainders."""
 
     def chord(atom: a.PositivePart, upper: bool) -> Poly | None:
         found = _chord(atom.argument, facts)
@@ -323,7 +323,7 @@ def above_remainders(value: Poly, facts: Facts) -> Poly:
 
 
 def _chord(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:
-    """An upper and a lower bound of max(0, k*r - c), or max(0, c - k*r), of a remainder r by m; k > 0, 0 < c < k*m."""
+    """Bound max(0, k*r - c), or max(0, c - k*r), of a remainder r by m from both sides; 0 < c < |k|*m."""
     for floor in argument.atoms():
         if not isinstance(floor, a.Floor) or len(floor.modulus.terms) != 1:
             continue

@@ -1,4 +1,4 @@
-"""The most words of local arrays that a processor has at once."""
+"""Bound the maximum words of local arrays that a processor holds at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from archline.records import memoised, record, replace
 
 
 def _largest(amount: Amount, iterations: IterationRange) -> Amount:
-    """The most of any iteration; of bounds that are easier to compare where it has no closed form."""
+    """The maximum over iterations; of simpler bounds if it has no closed form."""
     found = iterations.largest(amount)
     if isinstance(amount, UnknownAmount) or isinstance(found, KnownAmount):
         return found
@@ -48,22 +48,22 @@ def _largest(amount: Amount, iterations: IterationRange) -> Amount:
 
 
 MAX_COMPARED = 6
-"""Of so many amounts the largest is written as one form."""
+"""The maximum number of amounts whose maximum is written as one form."""
 
 Excess = tuple[KnownAmount, ...]
-"""How many words more than now were needed before: each of them."""
+"""The amounts by which earlier needs exceed the current words."""
 ProgramPoint = tuple[Position, Excess]
-"""Where a processor is, and what it needed before."""
+"""The position of a processor, and its earlier needs."""
 
 
 @record
 class Peak:
-    """The most words that were needed so far: the largest of some amounts, those that none of the others exceeds."""
+    """The maximum words needed so far: the largest of candidates that do not dominate each other."""
 
     candidates: tuple[Amount, ...] = (NOTHING,)
 
     def raised(self, amount: Amount, facts: Facts) -> Peak:
-        """With another amount."""
+        """Add an amount as a candidate."""
         found = self
         for each in _alternatives(amount):
             if not any(_at_most(each, other, facts) for other in found.candidates):
@@ -72,11 +72,11 @@ class Peak:
         return found
 
     def without(self, amount: Amount) -> Peak:
-        """Without an amount that is known to be no more than the next one."""
+        """Remove an amount that is known to be at most the next one."""
         return Peak(tuple(each for each in self.candidates if each != amount))
 
     def amount(self, facts: Facts) -> Amount:
-        """The largest; of many, between one of them and what the others exceed it by, added up.
+        """Return the maximum; of many candidates, bounds by the sum of their excess over a single one.
 
         The form of a maximum doubles with each amount.
         """
@@ -88,7 +88,7 @@ class Peak:
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def excess(self, total: Amount, before: Excess) -> Excess:
-        """How many words more were needed than the total now; `before` is that at the start of the block."""
+        """Compute the words needed in excess of the current total; `before` is the excess at the block's start."""
         if isinstance(total, UnknownAmount):
             return ()
         more = (each for each in (*self.candidates, *before) if isinstance(each, KnownAmount))
@@ -96,21 +96,21 @@ class Peak:
 
 
 def _at_most(one: Amount, other: Amount, facts: Facts) -> bool:
-    """Whether an amount is proved to be no more than another one."""
+    """Test whether an amount is proved to be at most another one."""
     if isinstance(one, UnknownAmount) or isinstance(other, UnknownAmount):
         return one == other
     return facts.nonnegative(other.lower - one.lower) and facts.nonnegative(other.upper - one.upper)
 
 
 def _alternatives(amount: Amount) -> tuple[Amount, ...]:
-    """The amounts of which it is the largest."""
+    """The amounts whose maximum an amount is."""
     if isinstance(amount, UnknownAmount) or not amount.exact:
         return (amount,)
     return tuple(map(exact_amount, options(amount.lower, True)))
 
 
 def _holds(value: Poly, facts: Facts) -> bool:
-    """Whether a value is never negative, where some sizes may have one value alone."""
+    """Test whether a value is never negative, with sizes that have a single value substituted."""
     known = {name: each.least for name, each in facts.bounds.items() if each.least == each.most}
     values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
     values |= {name: each for name, each in facts.rewrites.items() if each.is_constant}
@@ -118,7 +118,7 @@ def _holds(value: Poly, facts: Facts) -> bool:
 
 
 def _without_trips(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
-    """What a loop needs, in the form for some iterations alone where without any as much was needed before."""
+    """Use the form for nonempty loops if at least as many words were needed before an empty one."""
     lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in excess) else most.lower
     if any(_holds(each.upper - some.upper, outside) for each in excess):
         return KnownAmount(lower, some.upper)
@@ -128,7 +128,7 @@ def _without_trips(some: KnownAmount, most: KnownAmount, excess: Excess, outside
 
 
 class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
-    """Follows a processor through its program, as `PathCosts` does."""
+    """Follows a processor through its program, as `ProcessorCosts` does."""
 
     def __init__(self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None) -> None:
         self._module = module
@@ -137,11 +137,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         self._level = level
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """What runs of the whole algorithm need, its own local parameters included."""
+        """Return the words that runs of the whole algorithm need, including its local parameters."""
         return add(self.parameters(algorithm, place), self.body(algorithm, place))
 
     def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """The words of an algorithm's local parameters."""
+        """Return the words of an algorithm's local parameters."""
         own: Amount = NOTHING
         for parameter in algorithm.parameters:
             if parameter.local:
@@ -149,7 +149,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return own
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """What an algorithm needs in addition to its parameters."""
+        """Return the words that an algorithm needs in addition to its parameters."""
         return self._block(algorithm.body, place)
 
     def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
@@ -230,7 +230,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
 
     @memoised
     def kernel(self, algorithm: s.Algorithm) -> Amount:
-        """What an algorithm on one processor needs in addition to its parameters, in its sizes."""
+        """Return the words that an algorithm on one processor needs besides its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
         return closed_amount(self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 

@@ -1,4 +1,4 @@
-"""What each statement adds to the bounds of the longest paths, as `archline cost --explain` shows it on a grid."""
+"""Describe the contribution of each statement to the bounds of critical paths, for `archline cost --explain`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from archline.records import record, replace
 
 @record
 class InBranch:
-    """The branch that a step is in, as the program has it (`elif p >= m`), how often it runs there, and its costs."""
+    """The branch of a step as written (`elif p >= m`), its number of executions there, and its costs."""
 
     text: str
     times: Amount
@@ -21,12 +21,12 @@ class InBranch:
 
 @record
 class PathStep:
-    """A statement of a path, with what it adds to each metric.
+    """A statement of a path, with its contribution to each metric.
 
-    `once` is the cost of one execution, with the variables of the loops around it; `times` says how often the path
-    goes through it, and `amounts` what it adds in all. `callee` is the algorithm that a call, or a collective
-    operation, stands for, and `inside` are its statements. The upper bounds are the ones that matter. `branch` is the
-    innermost one around it that the sizes alone decide.
+    `once` is the cost of one execution, with the variables of the loops around it; `times` is the number of
+    executions on the path, and `amounts` the total contribution. `callee` is the algorithm that a call, or a
+    collective operation, stands for, and `inside` are its statements. The upper bounds matter. `branch` is the
+    innermost branch around it that the sizes alone decide.
     """
 
     span: Span
@@ -43,11 +43,11 @@ class PathStep:
         return self.span.source.lines[self.span.line - 1].strip()
 
     def upper(self, metric: str) -> Poly:
-        """The most that the statement adds to a metric that is known."""
+        """Return the upper bound of the contribution to a known metric."""
         return _upper(self.amounts.get(metric, NOTHING))
 
     def mapped(self, function: Callable[[Amount], Amount]) -> PathStep:
-        """The same step with a function applied to how often, and to what it adds in all."""
+        """Apply a function to the number of executions and the total contribution."""
         return replace(
             self,
             amounts=_each(self.amounts, function),
@@ -59,17 +59,17 @@ class PathStep:
         )
 
     def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
-        """The step in a branch that the sizes decide, which `function` weighs."""
+        """Place the step in a branch that the sizes decide, with amounts weighted by `function`."""
         return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
-        """The same step with a function applied to what one execution costs."""
+        """Apply a function to the cost of one execution."""
         inside = tuple(each.with_once(function) for each in self.inside)
         return replace(self, once=_each(self.once, function), inside=inside)
 
 
 def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
-    """The step of a statement; none where it adds nothing."""
+    """Return the step of a statement; empty if it adds nothing."""
     found = {name: amount for name, amount in amounts.items() if amount != NOTHING}
     return (PathStep(span, found, found),) if found else ()
 
@@ -77,7 +77,7 @@ def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
 def call_of(
     span: Span, callee: str, amounts: Mapping[str, Amount], inside: tuple[PathStep, ...]
 ) -> tuple[PathStep, ...]:
-    """The step of a call, with the statements of the callee."""
+    """Return the step of a call, with the statements of the callee."""
     return tuple(replace(each, callee=callee, inside=inside) for each in step_of(span, amounts))
 
 

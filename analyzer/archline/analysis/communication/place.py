@@ -1,6 +1,6 @@
-"""Where a processor is in a program: what names mean there, and its coordinates on the axes of the grid.
+"""Track the position of a processor in a program: the meaning of names, and its coordinates on the grid's axes.
 
-On average, costs are the mean over all processors from below: some processor spends no less, whichever that is.
+On average, costs are lower bounds of the mean over all processors: some processor spends at least the mean.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ from archline.language.printer import format_fact
 from archline.records import field, record, replace
 
 Guard = tuple[s.Fact, Scope]
-"""A condition, and what names mean in it."""
+"""A condition with the scope of its names."""
 MAX_PRODUCTS = 4_000
-"""How much is spent on whether a condition holds on no processor."""
+"""The effort for a proof that a condition holds on no processor."""
 
 
 @record(eq=False)
 class Average:
-    """Which processors come to a place: those for which all of `needs` hold.
+    """The conditions of the processors that reach a statement: all of `needs`.
 
-    All of `given` hold of those that do: that is no fact of a sum over all.
+    The conditions `given` hold for these processors, but not as facts of a sum over all.
     """
 
     needs: tuple[Guard, ...] = ()
     given: tuple[Guard, ...] = ()
 
     def under(self, condition: s.Fact, scope: Scope) -> Average:
-        """Those of these for which a condition holds."""
+        """Restrict to the processors that satisfy a condition."""
         return Average((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
 
     def knowing(self, fact: s.Fact, scope: Scope) -> Average:
-        """The same, of whom something else is known."""
+        """Add a condition that the processors satisfy anyway."""
         return replace(self, given=(*self.given, (fact, scope)))
 
     def inside(self, facts: Facts) -> Facts:
-        """What holds of those that come here."""
+        """Extend facts by the conditions of the processors that arrive here."""
         for fact, scope in self.given:
             facts = with_fact(facts, fact, scope)
         return facts
 
     def only(self, name: str) -> Poly | None:
-        """What a symbol is of those that come here: `when r == q`."""
+        """Return the single value of a symbol among these processors, as in `when r == q`; None without."""
         for condition, scope in (part for guard in self.given for part in _conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
@@ -82,7 +82,7 @@ class Average:
 
     @property
     def weight(self) -> Poly:
-        """1 of those that come here, 0 of the others; 0 of all where that is not known."""
+        """The indicator of the processors that arrive here; 0 if it is not known."""
         parts = {_key(*part): part for condition, scope in self.needs for part in _conjuncts(condition, scope)}
         # Of a, and of a or b, the second says nothing more.
         weights = [_indicator(*part) for part in parts.values() if not _implied(*part, parts.keys())]
@@ -108,7 +108,7 @@ def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
 
 
 def _implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
-    """Whether one side of an `or` is known."""
+    """Test whether one side of an `or` is known."""
     match condition:
         case s.Binary(op="or", left=left, right=right):
             return any(
@@ -124,7 +124,7 @@ def _key(condition: s.Fact, scope: Scope) -> object:
 
 
 def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None:
-    """At most the sum over a coordinate; None where none is found."""
+    """Bound the sum over a coordinate from below; None if no bound is found."""
     try:
         return sum_over(value, name, ZERO, extent, facts)
     except UnresolvedError:
@@ -134,7 +134,7 @@ def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None
 
 @record(slots=True)
 class GridAxis:
-    """One axis: this processor's coordinate, the number of processors, whether they share a node (None: some do)."""
+    """An axis: this processor's coordinate, the number of processors, and whether they share a node (None: some do)."""
 
     coordinate: Poly
     extent: Poly
@@ -143,13 +143,13 @@ class GridAxis:
 
 @record(eq=False)
 class Position(Scope):
-    """Where a processor is in an algorithm, and what names mean there.
+    """The position of a processor in an algorithm, with the meaning of names there.
 
-    `ranged` are the coordinates that stand for any value, with their extents.
-    Without any, the processor is one that is given, and its costs are its own; with them, costs are the most of any,
-    or, on `average`, at least the mean of all. `groups` are the axes that `split` made, which calls without `along` do
-    not join. `origins` are the coordinates that those of `ranged` are made of, where they are others. Where it
-    `counts_guards`, what is done under a condition counts where that holds, else always or never.
+    `ranged` are the coordinates that stand for any value, with their extents. If there are none, the processor is
+    a given one with its own costs; else costs are maxima over processors, or, with `average`, lower bounds of the
+    mean. `groups` are the axes that `split` created, which calls without `along` do not join. `origins` are the
+    coordinates from which those of `ranged` are derived, if they differ. If it `counts_guards`, guarded code
+    counts where the guard holds, else always or never.
     """
 
     algorithm: s.Algorithm | None = None
@@ -168,7 +168,7 @@ class Position(Scope):
         axes: Mapping[str, GridAxis] | None = None,
         ranged: tuple[tuple[str, Poly], ...] = (),
     ) -> Position:
-        """A processor at the start of an algorithm, where names mean what a scope says."""
+        """Build the position of a processor at the start of an algorithm, in a scope."""
         return cls(**vars(scope), algorithm=algorithm, axes=axes or {}, ranged=ranged)
 
     @property
@@ -183,36 +183,36 @@ class Position(Scope):
         return given, self.groups, self.average, self.counts_guards
 
     def holding(self, condition: s.Expr) -> KnownAmount:
-        """The indicator of a condition: 1 where it holds, 0 elsewhere; from 0 to 1 where not counted."""
+        """Bound the indicator of a condition, from 0 to 1 if it is not counted."""
         return indicator_bounds(condition, self, lambda found: self.counts_guards and is_summable(found, self))
 
     def knowing(self, fact: s.Fact) -> Position:
-        """Where a condition holds."""
+        """Return the position under a condition."""
         if self.average is not None and not self.decides(fact):
             return replace(self, average=self.average.under(fact, self))
         return assuming_facts(self, fact)
 
     def decides(self, fact: s.Fact) -> bool:
-        """Whether a condition holds for all processors or for none, and where is known."""
+        """Test whether a condition is the same for all processors, and where it holds is known."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
         taken = indicator_bounds(fact, self, lambda found: is_summable(found, self))
         return taken.exact and not self.moves(taken.lower)
 
     def knowing_where(self, fact: s.Fact) -> Position:
-        """Behind a call, where those that come here satisfy a fact."""
+        """Return the position after a call, where arriving processors satisfy a fact."""
         if self.average is not None and self.average.given:
             return replace(self, average=self.average.knowing(fact, self))
         return assuming_facts(self, fact)
 
     @property
     def there(self) -> Position:
-        """Where what is known of those that come here is a fact: not for sums over processors."""
+        """The position with arriving processors' conditions as facts; invalid for sums over processors."""
         facts = self.facts
         return self if self.average is None else self.with_facts(self.average.inside(facts))
 
     def behind(self, statement: s.Stmt) -> Position:
-        """Behind a statement.
+        """Return the position after a statement.
 
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
@@ -230,7 +230,7 @@ class Position(Scope):
         return self.origins.get(name, (name,))
 
     def _turned(self, value: s.Expr) -> tuple[str, Poly] | None:
-        """A coordinate that is moved around its axis, by as much on all processors, and the extent of the axis."""
+        """Recognise a coordinate rotated by an equal amount on all processors, with its axis extent; else None."""
         match value:
             case s.Binary(op="%", left=left, right=right):
                 moved, around = known_value(left, self), known_value(right, self)
@@ -242,11 +242,11 @@ class Position(Scope):
         return None
 
     def moves(self, value: Poly) -> bool:
-        """Whether a value depends on the coordinates."""
+        """Test whether a value depends on the coordinates."""
         return any(name in value.names for name, _ in self.ranged)
 
     def most(self, amount: Amount, span: Span) -> Amount:
-        """The largest amount of any processor, from above; of the given one as it is."""
+        """Bound an amount over all processors from above; keep it for a given processor."""
         if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
             return amount
         found: Amount = amount
@@ -270,14 +270,14 @@ class Position(Scope):
         return KnownAmount(ZERO, found.upper) if isinstance(found, KnownAmount) else found
 
     def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
-        """The first and the last value of a coordinate, as far as what holds here determines."""
+        """The first and the last value of a coordinate, if the facts determine them."""
         bounds = self.facts.bounds[name]
         lowers = [each for each in bounds.lower if not self.moves(each)]
         uppers = [each for each in bounds.upper if not self.moves(each)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
     def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
-        """The largest amount of any processor; unknown if the bound found depends on the coordinates."""
+        """Bound an amount over all processors; unknown if the bound depends on the coordinates."""
         if self.average is not None:
             return self._mean(amount, self.average.weight)
         found = self.most(amount, span)
@@ -286,14 +286,13 @@ class Position(Scope):
         return found
 
     def somewhere(self, taken: Poly, span: Span) -> Poly:
-        """1 where an indicator may be 1 on any processor, else 0."""
+        """Return 1 if an indicator may be 1 on some processor, else 0."""
         found = None
         with suppress(OutOfBudgetError), budget(MAX_PRODUCTS):
             found = self.largest(taken, span)
         return found if found is not None and self.facts.nonnegative(1 - found) else ONE
 
     def _mean(self, amount: Amount, weight: Poly) -> Amount:
-        """At most the mean over all processors."""
         if isinstance(amount, UnknownAmount):
             return NOTHING
         value, facts = amount.lower * weight, self.facts
@@ -310,7 +309,7 @@ class Position(Scope):
         return exact_amount(facts.simplify(value))
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
-        """An upper bound of a value that does not depend on the coordinates."""
+        """Bound a value from above, independently of the coordinates; None if that fails."""
         found = self.most(KnownAmount(ZERO, value), span)
         return None if isinstance(found, UnknownAmount) or self.moves(found.upper) else found.upper
 
@@ -318,11 +317,11 @@ class Position(Scope):
 def at_start(
     module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, scope: Scope | None = None
 ) -> Position | None:
-    """A processor at the start of the program: at the coordinates given by axis, else any.
+    """Return the position of a processor at the start of the program, at given coordinates, or any.
 
-    A coordinate is "first", "last", or an index of the algorithm; None where that may be none. Where it is an
-    expression in sizes, what is found is of use where there is such a processor. What is proved in a `scope` of the
-    declarations serves all processors that start there.
+    A coordinate is "first", "last", or an index of the algorithm; None if that may not exist. If it is an
+    expression in sizes, results are valid only if such a processor exists. Proofs in a `scope` of the declarations
+    are shared by all processors that start there.
     """
     scope = declared_scope(module, algorithm) if scope is None else scope
     facts = scope.facts
@@ -356,7 +355,10 @@ def at_start(
 def in_callee(
     module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position
 ) -> Position:
-    """The processor at the start of an algorithm that its group calls. Raises NotStaticError."""
+    """Return the position at the start of an algorithm that the processor's group calls.
+
+    Raises NotStaticError.
+    """
     values: dict[str, Poly] = {}
     for name, bound in module.bindings[call].items():
         if bound is None:
@@ -378,7 +380,7 @@ def in_callee(
 
 
 def in_split(split: s.Split, place: Position) -> Position:
-    """The processor in the block of a split: on an axis of P/parts processors, in one of as many groups.
+    """Return the position in the block of a split: on an axis of P/parts processors, in one of the groups.
 
     Raises NotStaticError.
     """
@@ -408,7 +410,6 @@ def in_split(split: s.Split, place: Position) -> Position:
 
 
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
-    """What the elements of `any` arrays are in a callee."""
     for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
         if isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any":
             found = scope.module.types[argument]
@@ -418,7 +419,7 @@ def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
 
 
 def _flat(joined: list[GridAxis]) -> GridAxis:
-    """Several axes as one, in row-major order."""
+    """Join several axes in row-major order."""
     coordinate, extent = ZERO, ONE
     for each in joined:
         coordinate = coordinate * each.extent + each.coordinate
@@ -428,7 +429,7 @@ def _flat(joined: list[GridAxis]) -> GridAxis:
 
 
 def _around(value: Poly, name: str, extent: Poly) -> Poly:
-    """A value that repeats after the extent of an axis, as (q - 1)%p does, counted from where a remainder is 0."""
+    """Shift the coordinate of a value that is periodic in an axis, as (q - 1)%p, so that a remainder is 0 at 0."""
     now = Poly.symbol(name)
     if value.substitute({name: now + extent}) != value:
         return value
@@ -439,7 +440,7 @@ def _around(value: Poly, name: str, extent: Poly) -> Poly:
 
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
-    """The global arrays of an algorithm on a grid, and the views of them that have names."""
+    """The names of an algorithm's global arrays and of their views."""
     found = {each.name for each in algorithm.parameters if not each.local}
     for let in s.find(algorithm.body, s.Let):
         if module.is_view(let.value) and _base(let.value) in found:
@@ -458,7 +459,7 @@ def _base(expr: s.Expr) -> str:
 
 
 def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
-    """The statements that only say where data starts and ends, which are free, and the loops that hold nothing else."""
+    """Yield the statements that only place data, which are free, and the loops that contain nothing else."""
     shared = shared_names(module, algorithm)
     for made in s.find(algorithm.body, s.Local):
         if made.value is not None and module.is_view(made.value) and _base(made.value) in shared:
@@ -470,7 +471,7 @@ def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
 
 
 def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
-    """P, the product of all axes, and the `nodes`, that of those which are not within one; exact, in the sizes."""
+    """Return P, the product of all axes, and `nodes`, that of axes not within a node, as exact costs."""
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
     found = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}

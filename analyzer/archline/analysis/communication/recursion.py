@@ -1,8 +1,9 @@
-"""Recursion on a grid: the costs of a level of it, case by case, as recurrences in the sizes and P.
+"""Build recurrences for recursive algorithms on a grid, from the costs of each level by cases.
 
-All processors of a group make a recursive call in the same iteration, with the same sizes. So the points of the program
-are those of all levels, in one order, and a bound of each level's costs is one of the sum: T(sizes, P) = what the level
-costs + T(sizes of the call, P of the call). Between steps, statements cost what they do on one processor.
+All processors of a group make a recursive call in the same iteration, with the same sizes. So the points of
+the program are those of all levels, in one order, and a bound on each level's costs bounds the sum: T(sizes,
+P) = the costs of the level + T(sizes of the call, P of the call). Between communication steps, statements cost
+the same as on one processor.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from archline.recurrences.model import IntegerRecurrence, SizeFunction
 
 
 class Stretches(Derivation):
-    """Derives costs between steps. Callees on the grid are followed in the scope of their callers.
+    """Derives costs between communication steps; callees on the grid are followed in their callers' scope.
 
-    `free` are the statements that only say where data starts and ends.
+    `free` are the statements that only place data.
     """
 
     def __init__(self, module: Module, coarse: bool) -> None:
@@ -65,7 +66,7 @@ class Stretches(Derivation):
 
 
 def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
-    """The range of a loop, whose symbol is none of the caller's. Raises NotStaticError."""
+    """Return the range of a loop, with a symbol that the caller does not use. Raises NotStaticError."""
     found = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
     last = found.value.substitute({found.variable: found.hi - 1}) + 1
     for atom in last.atoms():
@@ -77,7 +78,7 @@ def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
 
 
 def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
-    """The loop with a symbol of its own; one that descends in ones has the same sums and maxima as one that ascends."""
+    """Rename the loop variable, and reverse a loop that descends by one, which has the same sums and maxima."""
     fresh = replace(loop, variable=scope.facts.unused(loop.variable))
     if not loop.down or loop.step is not None:
         return fresh
@@ -86,7 +87,7 @@ def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
 
 
 def _whole(found: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
-    """The range without a maximum in its end, where (q + 1)*w//p is no less than q*w//p."""
+    """Drop the maximum from a range's end if (q + 1)*w//p is at least q*w//p."""
     if loop.down or loop.step is not None:
         return found
     end = scope.facts.simplify(static_value(loop.hi, scope))
@@ -97,7 +98,7 @@ def _whole(found: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
 
 @record
 class _Halving(IterationRange):
-    """The range of `for s in 0..ceil(log2(p))`: where there is an iteration, p is 2 at least."""
+    """The range of `for s in 0..ceil(log2(p))`: if it is not empty, p is at least 2."""
 
     below: Poly = ZERO
 
@@ -107,20 +108,23 @@ class _Halving(IterationRange):
 
 
 Corner = tuple[str, ...] | None
-"""The coordinates of the processor whose own costs are meant, "first" or "last" on each axis; None for the path."""
+"""The processor whose own costs are derived, "first" or "last" on each axis; None for the path."""
 Follow = Callable[["RecursionLevel", Position], Tally]
-"""What a level costs with its calls, of a processor at its start."""
+"""A function that derives the costs of a level and its calls, for a processor at its start."""
 
 
 @record(eq=False)
 class RecursionLevel:
-    """One level of a recursion being followed, in a case that conditions on sizes distinguish."""
+    """One level of a recursion, in a case that conditions on sizes distinguish."""
 
     algorithm: s.Algorithm
     way: DecisionPath
 
     def decided(self, branch: s.Branch, taken: KnownAmount, place: Position) -> KnownAmount:
-        """The indicator of a condition, in this case where it is one on sizes alone. Raises UndecidedError."""
+        """Return the indicator of a condition, decided by the case if it depends on sizes alone.
+
+        Raises UndecidedError.
+        """
         found = taken.lower
         if (
             place.algorithm is not self.algorithm
@@ -137,7 +141,7 @@ class RecursionLevel:
 
 
 class GridRecursions:
-    """The recurrences of the recursive algorithms on grids of a module, and their solutions; each once."""
+    """The recurrences of a module's recursive algorithms on grids, and their solutions, each derived once."""
 
     def __init__(
         self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow, longest: Poly | None
@@ -158,7 +162,7 @@ class GridRecursions:
     def amounts(
         self, callee: s.Algorithm, inside: Position, at: s.Node, level: RecursionLevel | None
     ) -> Mapping[str, Amount]:
-        """What a recursive call costs, of a processor at its start: a function of its sizes, or a closed form of it."""
+        """Return the costs of a recursive call at a processor's start, as functions of its sizes or closed forms."""
         facts, values = inside.facts, inside.values
         values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
         metrics = self._metrics if callee.grid else ("memory",)
@@ -197,7 +201,7 @@ class GridRecursions:
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
     def declared(self, callee: s.Algorithm, level: RecursionLevel | None) -> frozenset[str]:
-        """The names of the declared costs in a call; in a level of the recursion itself they are those of the level."""
+        """The names of the declared costs in a call; empty within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
         cases = self.cases(callee, None) if len(component(self._module, callee)) == 1 else ()
@@ -210,7 +214,7 @@ class GridRecursions:
     # Recurrences
     @memoised
     def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
-        """Every way through the body that conditions on sizes distinguish."""
+        """Derive the cases of the body that conditions on sizes distinguish."""
         start = self._start(algorithm, corner)
 
         def follow(way: DecisionPath) -> BodyCase:
@@ -232,7 +236,7 @@ class GridRecursions:
 
     @memoised
     def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | UnknownAmount:
-        """A metric of a level as a recurrence: of the path from above, of a processor itself from below."""
+        """Return a metric of a level as a recurrence: an upper one of the path, or a lower one of a processor."""
         cases = self.cases(algorithm, corner)
         if isinstance(cases, UnknownAmount):
             return cases
@@ -257,7 +261,7 @@ class GridRecursions:
         return function
 
     def _defined(self, algorithm: s.Algorithm) -> dict[str, Poly]:
-        """The sizes that `where` gives by others, as in s == n*m/P."""
+        """The sizes that `where` defines by others, as in s == n*m/P."""
         scope = declared_scope(self._module, algorithm)
         found: dict[str, Poly] = {}
         for name, expr in defined_sizes(algorithm.where):
@@ -272,7 +276,7 @@ class GridRecursions:
         return found
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
-        """A closed form in the algorithm's sizes and P: an upper bound of the path, or a lower one of a processor."""
+        """Return a closed form in the sizes and P: an upper bound of the path, or a lower one of a processor."""
         form = self._form(algorithm, metric, corner)
         if isinstance(form, UnknownAmount):
             return form
@@ -293,9 +297,9 @@ class GridRecursions:
 
     # Results
     def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
-        """A cost of a recursive algorithm with its recurrences: for values at given sizes, and for its growth.
+        """Add the recurrences of a recursive algorithm to a cost, for values at sizes and for growth.
 
-        `more` is what the outermost call adds.
+        `more` is the cost that only the outermost call adds.
         """
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
         found = [self.function(algorithm, cost.metric, corner) for corner in corners]
@@ -326,7 +330,7 @@ def _applied(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount
 
 
 def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
-    """The value, its calls too, without the sizes that others define."""
+    """Replace sizes that others define in a value, and drop them from its calls."""
     if not defined:
         return value
 
@@ -345,7 +349,7 @@ def _name(metric: str, corner: Corner) -> str:
 
 
 def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
-    """The corner that a processor is at, empty where it is at none."""
+    """The corner of a processor; empty if it is not at one."""
     ends = [_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
     return () if None in ends else tuple(each for each in ends if each is not None)
 

@@ -1,4 +1,4 @@
-"""What a step costs: the share of one exchange, of a processor that is given, or the most of any."""
+"""Count the words and messages of an exchange: the share of a given processor, or the maximum over processors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Share = Mapping[str, Amount]
 
 @record(slots=True)
 class _Side:
-    """One direction of an exchange: to (or from) whom, under which condition, which words."""
+    """One direction of an exchange: the partner, the condition, and the words."""
 
     clause: s.Clause
     buffer: s.Expr | None
@@ -42,19 +42,19 @@ class _Side:
 
     @property
     def inside(self) -> Position:
-        """Where the condition holds."""
+        """The position where the condition holds."""
         return self.where.there
 
     @property
     def where(self) -> Position:
-        """The same, as sums over processors see it."""
+        """The position where the condition holds, as sums over processors see it."""
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
 def share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
-    """Words and messages of an exchange, to other nodes and within the node: the larger of sent and received.
+    """Count words and messages of an exchange, between and within nodes: the larger of sent and received.
 
-    w words are one message, or ceil(w/K) where K is the length of the `longest`.
+    w words are one message, or ceil(w/K) if K is the length of the `longest` message.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
@@ -63,12 +63,12 @@ def share(module: Module, exchange: s.Communicate, place: Position, longest: Pol
 
 
 def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
-    """Whether it is known that each processor that an exchange without conditions is for sends something."""
+    """Test whether each processor of an exchange without conditions is known to send something."""
     return _messages(_words(module, exchange.buffer, place), place, None) == UNIT
 
 
 def _larger(one: Amount, other: Amount, place: Position) -> Amount:
-    """The larger of two amounts; from below one of the two where they differ by rounding."""
+    """The larger of two amounts; from below either one if they differ only by rounding."""
     facts = place.facts
     found = _simple(maximum_amount(one, other, facts), facts)
     if place.average is not None and isinstance(one, KnownAmount) and isinstance(other, KnownAmount):
@@ -92,7 +92,7 @@ def _larger(one: Amount, other: Amount, place: Position) -> Amount:
 
 
 def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
-    """The words and messages of one direction."""
+    """Count the words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
@@ -110,7 +110,7 @@ def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
 
 
 def _most(amount: Amount, side: _Side) -> Amount:
-    """The most that any processor sends, or receives, where the condition holds."""
+    """Bound the words that any processor sends, or receives, where the condition holds."""
     inside, span = side.inside, side.clause.span
     if inside.average is not None:
         return side.where.bounded(amount, span)
@@ -135,7 +135,7 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
 
 
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
-    """The messages of so many words: 1 where there are words to send, ceil(w/K) where K are the most of a message."""
+    """Count the messages of a number of words: 1 if there are words, or ceil(w/K) for messages of K words."""
     if isinstance(words, UnknownAmount):
         # Whatever the data decides, a step is one message at most.
         return KnownAmount(ZERO, ONE)
@@ -149,12 +149,12 @@ def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
 
 
 def _rounded_up(words: Poly, longest: Poly, facts: Facts) -> Poly:
-    """ceil(w/K), of bounds that are fractions too."""
+    """Compute ceil(w/K), also for bounds that are fractions."""
     return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
 
 def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
-    """1 where a number of words in sizes is not 0: of w*2^s words where w is not."""
+    """The indicator that a number of words in sizes is not 0."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
         rest = [each for each in monomial if not place.facts.positive(Poly({(each,): coefficient}))]
@@ -167,7 +167,7 @@ def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
 
 
 def _moved(side: _Side) -> tuple[Amount, Amount]:
-    """Whether words move to another node, and whether they move within the node: 0, 1 or between."""
+    """The indicators that words move to another node, and that they move within the node."""
     inside = side.inside
     away, near = NOTHING, NOTHING
     # The axes that `split` made come last, and have no part in an exchange.
@@ -184,7 +184,6 @@ def _moved(side: _Side) -> tuple[Amount, Amount]:
 
 
 def _either(one: KnownAmount, other: KnownAmount) -> KnownAmount:
-    """1 where either is."""
     if one is NOTHING:
         return other
     return KnownAmount(
@@ -193,7 +192,7 @@ def _either(one: KnownAmount, other: KnownAmount) -> KnownAmount:
 
 
 def _holds(condition: s.Expr | None, place: Position) -> KnownAmount:
-    """Whether a condition holds: an indicator, or anything where the data or the coordinates decide."""
+    """The indicator of a condition; between 0 and 1 if data or coordinates decide."""
     if condition is None:
         return UNIT
     if place.average is not None and not place.decides(condition):
@@ -206,7 +205,7 @@ def _holds(condition: s.Expr | None, place: Position) -> KnownAmount:
 
 
 def _counted(words: Amount, facts: Facts) -> Amount:
-    """At least 0: what is a length where a condition holds may be none elsewhere."""
+    """Bound words from below by 0, as a length under a condition may be negative elsewhere."""
     # So many words is a whole number: none below 0, if it is more than -1.
     if isinstance(words, KnownAmount) and any(
         is_positive(each + 1, facts) for each in lower_bounds(words.lower, facts)
@@ -216,7 +215,7 @@ def _counted(words: Amount, facts: Facts) -> Amount:
 
 
 def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
-    """Whether a partner's coordinate is another than the processor's own."""
+    """The indicator that a partner's coordinate differs from the processor's own."""
     facts = place.facts
     most = _several(axis.extent, facts)
     match value:
@@ -251,7 +250,7 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
 
 
 def _settled(value: Poly, place: Position) -> Poly:
-    """The value with what a coordinate is in its place, where the condition is that it is that: `when r == q`."""
+    """Substitute coordinates that conditions fix, as `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
         only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
@@ -270,18 +269,18 @@ def _settled(value: Poly, place: Position) -> Poly:
 
 
 def _unequal(difference: Poly, facts: Facts) -> Poly:
-    """1 where an integer is not 0, else 0."""
+    """The indicator that an integer is not 0."""
     above, at, below = (facts.positive_part(difference + by) for by in (1, 0, -1))
     return facts.simplify(1 - (above - at.scaled(2) + below))
 
 
 def _several(extent: Poly, facts: Facts) -> Poly:
-    """1 where an axis has several processors, 0 where it has one."""
+    """The indicator that an axis has more than one processor."""
     return facts.simplify(facts.minimum(ONE, extent - 1))
 
 
 def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
-    """Whether a distance around the axis is no multiple of its extent."""
+    """The indicator that a distance around an axis is not a multiple of its extent."""
     if most == ZERO:
         return NOTHING
     split = divide_terms(distance, extent, exact=True)

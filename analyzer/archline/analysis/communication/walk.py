@@ -1,14 +1,15 @@
-"""The costs of a program on a grid: of one processor that is given, or of the longest paths through all.
+"""Follow a program on a grid: derive the costs of a given processor, or of the critical paths through all.
 
-Steps are matched within their iteration, so that a path goes through the points of the program in the order of the
-text and of the iterations. Its flops, words and messages are therefore at most the sum over all points of the most
-that any processor does there: the stretches between steps, in which nothing is sent, and the steps themselves. The own
-sum of any processor is at most that of the longest path. Where one processor attains every maximum, both are equal.
+Steps are matched within their iteration, so that a path visits the points of the program in the order of the
+text and of the iterations. Its flops, words and messages are therefore at most the sum over all points of the
+maximum over processors there: the stretches between steps, in which nothing is sent, and the steps themselves.
+The own sum of any processor is at most that of the critical path. If one processor attains every maximum, both
+are equal.
 
-Through some collectives the longest path reaches every processor, whichever it came from. In step s of a dissemination
-(Hensgen, Finkel, Manber 1988; Bruck et al. 1997) each processor sends to that 2^s further on. Of ceil(log2(P)) steps,
-in any order, a path takes or leaves each: it ends at any distance from 0 to P - 1 from where it began. Where a step
-costs all processors the same, so does every path through all of them.
+Some collectives bring the critical path to every processor. In step s of a dissemination (Hensgen, Finkel,
+Manber 1988; Bruck et al. 1997) each processor sends to the one at distance 2^s. Of ceil(log2(P)) steps, in any
+order, a path takes or leaves each: it ends at any distance from 0 to P - 1 from its start. If a step costs all
+processors the same, so does every path through all steps.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ RANGES = {
     (f"{LEVELS} - 1", "0", True): "whole",
     (f"{LEVELS} - 2", "0", True): "but last",
 }
-"""Which distances 1, 2, 4, ... a loop over their logarithms goes through, by its ends and whether it descends."""
+"""The distances 1, 2, 4, ... that a loop over their logarithms visits, by its bounds and its direction."""
 
 
 def disseminates(algorithm: s.Algorithm) -> bool:
-    """Whether the steps of an algorithm on a line of P processors are those of a dissemination, and no others."""
+    """Test whether the steps of an algorithm on a line of P processors are exactly those of a dissemination."""
     body = algorithm.body
     if len(algorithm.grid) != 1 or not same(algorithm.grid[0].extent, PROCESSORS):
         return False
@@ -79,13 +80,13 @@ def disseminates(algorithm: s.Algorithm) -> bool:
 
 
 def _is_vacuous(guard: s.If) -> bool:
-    """Whether an `if` keeps one processor alone, which has nobody to send to, from its body."""
+    """Test whether an `if` only excludes a single processor, which has no partner."""
     conditions = [each.condition for each in guard.branches]
     return [None if each is None else format_expression(each) for each in conditions] == ["P > 1"]
 
 
 def _step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
-    """The distances around the line by which all send in the iterations of a step, and the direction, or else ""."""
+    """The distances by which all processors send in a step, and the direction; empty strings for other steps."""
     clauses = {each.keyword: each for each in exchange.clauses}
     to, origin = clauses.get("to"), clauses.get("from")
     if exchange.operation != "exchange" or to is None or origin is None or to.when or origin.when:
@@ -124,9 +125,9 @@ METRICS = (*COMPUTED, *MOVED)
 
 @record
 class Stage:
-    """A part of a program that ends with the call of a dissemination, and what the two cost.
+    """A part of a program that ends with the call of a dissemination, with the costs of both.
 
-    It is one of the processors along `axes` of the grid. `even`: in each of its steps all of them send something.
+    The processors along `axes` take part. `even`: in each of its steps all participants send something.
     """
 
     call: s.Call
@@ -138,10 +139,10 @@ class Stage:
 
 @record
 class Spent:
-    """The costs of a part of a program by metric, and the names of the declared costs that they include.
+    """The costs of a part of a program by metric, with the names of included declared costs.
 
-    `stages` are those of its stages that all processors go through, one after the other, `rest` what follows the last.
-    `steps` say what each statement adds, where that is asked for.
+    `stages` are the consecutive stages that all processors go through, `rest` the costs after the last. `steps`
+    describe each statement, if requested.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
@@ -151,11 +152,11 @@ class Spent:
     steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
-        """One metric."""
+        """Return the amount of a metric."""
         return self.amounts.get(metric, NOTHING)
 
     def then(self, other: Spent) -> Spent:
-        """Both, one after the other."""
+        """Return the costs of this part followed by another."""
         amounts, declared = _sum(self.amounts, other.amounts), self.declared | other.declared
         steps = self.steps + other.steps
         if not (self.stages or other.stages):
@@ -168,12 +169,12 @@ class Spent:
         return Spent(amounts, declared, stages, other.rest, steps)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
-        """Apply a function to every amount; stages are of no use then."""
+        """Apply a function to every amount; stages are dropped."""
         amounts = {name: function(self.of(name)) for name in METRICS}
         return Spent(amounts, self.declared, steps=tuple(each.mapped(function) for each in self.steps))
 
     def within(self, other: Spent, facts: Facts) -> Spent:
-        """The same by the tighter of two bounds."""
+        """Combine two bounds, the tighter one for each metric."""
         return replace(self, amounts={name: tighter_amount(self.of(name), other.of(name), facts) for name in METRICS})
 
 
@@ -185,12 +186,12 @@ FREE = Spent()
 
 
 def lost(reason: str, node: s.Node) -> Spent:
-    """A stretch whose costs are not known."""
+    """Return unknown costs with a reason."""
     return Spent(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
 
 
 def _computed(tally: Tally) -> Spent:
-    """What evaluating expressions costs."""
+    """Return the costs of evaluating expressions."""
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
@@ -213,7 +214,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         self._uneven = False
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
-        """The body of an algorithm on a grid."""
+        """Derive the costs of the body of an algorithm on a grid."""
         self._stretches.free.update(transfers(self._module, algorithm))
         return self._block(algorithm.body, place)
 
@@ -231,22 +232,22 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return total
 
     def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
-        """What is sent where no step is: what costs are declared of it, else nothing, whatever else is not known."""
+        """The words or messages between steps: those of declared costs, else 0 even if other costs are unknown."""
         return amount if isinstance(amount, KnownAmount) or self._declares(statements) else NOTHING
 
     def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
-        """Whether costs are declared in statements, or in what they call."""
+        """Test whether statements, or their callees, declare costs."""
         module = self._module
         callees = {other for each in called(module, statements) for other in (each, *reachable(module, each))}
         return any(True for _ in declared_costs(module, (statements, *(each.body for each in callees))))
 
     def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
-        """What statements between steps cost."""
+        """Return the costs of statements between steps, by metric."""
         moved = {name: self._moved(tally.amount(name), statements) for name in MOVED}
         return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
 
     def _stretch(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
-        """Statements that send nothing."""
+        """Derive statements that send nothing."""
         tally, parts = self._stretches.block(statements, place)
         spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
         if any(isinstance(each, KnownAmount) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
@@ -261,7 +262,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return replace(spent, steps=tuple(steps))
 
     def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
-        """A statement as one step, the steps of its callee inside."""
+        """Describe a statement as one step, with the steps of its callee inside."""
         return (
             replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps))
             if self._stepwise
@@ -269,11 +270,11 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
-        """The most that any processor spends."""
+        """Bound costs by their maximum over processors."""
         return spent.map(lambda amount: place.bounded(amount, at.span))
 
     def _communicates(self, statement: s.Stmt) -> bool:
-        """Whether a step may happen in a statement."""
+        """Test whether a statement may contain a communication step."""
         invoked = (self._callee(each.call) for each in s.find(statement, s.Invoke))
         return any(s.find(statement, s.Communicate, s.Split)) or any(each is not None for each in invoked)
 
@@ -303,7 +304,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         raise AssertionError("nothing is sent here")
 
     def _call(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
-        """A call: its arguments, and what else is evaluated before it; then what it does."""
+        """Derive a call: the evaluation of arguments and other expressions, then the callee."""
         callee = self._callee(invoke.call)
         assert callee is not None
         try:
@@ -327,7 +328,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return before.then(replace(spent, stages=tuple(_renamed(each, callee, joined) for each in spent.stages)))
 
     def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
-        """The body of a callee: followed once for all processors that differ in nothing that it is given."""
+        """Derive the body of a callee, once for all processors with equal inputs."""
         key = callee, self._level, self._stepwise, place.following
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
@@ -375,10 +376,10 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return spent
 
     def _range(self, loop: s.Loop, place: Position) -> IterationRange:
-        """The iterations of any processor, where they differ.
+        """Return the union of the iterations of all processors.
 
-        Steps are matched by the value of the loop variable. Where iterations are counted from a start that differs, a
-        path may therefore go through more of them than any processor has: through each value that the variable has.
+        Steps are matched by the value of the loop variable. If iterations start differently, a path may go through
+        more iterations than any processor has: through each value of the variable.
         """
         iterations = iterations_of(loop, place)
         if place.moves(iterations.value):
@@ -416,7 +417,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
     def _one_of(
         self, taken: KnownAmount, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node
     ) -> Spent:
-        """Two branches: what the sizes decide is exact; of paths that change between processors in both, the sum."""
+        """Combine two branches: by the sizes if these decide; else the sum, as paths may use both."""
         declared = arm.declared | other.declared
         facts = place.facts
         if (held := taken.lower) == taken.upper and not place.moves(held):
@@ -449,7 +450,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
 
 def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
-    """A stage of a callee with the axes of the caller in place of its own."""
+    """Replace the axes of a callee's stage by those of the caller."""
     if len(callee.grid) == 1:
         return replace(stage, axes=tuple(joined))
     names = {axis.name: name for axis, name in zip(callee.grid, joined, strict=True)}
@@ -457,10 +458,10 @@ def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
 
 
 def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool) -> Amount:
-    """The sum over the iterations, of bounds that are easier to sum where it has no closed form.
+    """Sum over iterations; of simpler bounds if the sum has no closed form.
 
-    From above the last of them is the largest iteration as often as there are some, from below 0. Of a `mean` no
-    bound of 0 is taken while there are others.
+    The last resort is the trip count times the maximum from above, and 0 from below. For a `mean`, a bound of 0 is
+    avoided if possible.
     """
     found = iterations.sum(amount)
     if isinstance(amount, UnknownAmount) or (
@@ -479,10 +480,10 @@ def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool)
 
 
 def _at_least(amount: Amount) -> Amount:
-    """From below nothing is known of what is unknown."""
+    """Return the lower bound; 0 if the amount is unknown."""
     return NOTHING if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
 
 def _up(amount: Amount, facts: Facts) -> Amount:
-    """From above, of a branch that maybe no processor takes: what is derived where some does may then be negative."""
+    """Return the upper bound, at least 0, as bounds of a branch that no processor takes may be negative."""
     return KnownAmount(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, KnownAmount) else amount

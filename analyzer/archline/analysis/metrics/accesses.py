@@ -1,7 +1,8 @@
-"""The element accesses of a program: as runs count them, and as upper bounds on io.
+"""Count the element accesses of a program, as runs count them, and as upper bounds on io.
 
-Weighed in parts of 1/L of a line, accesses that loops walk along share lines, and all others have lines of their own.
-Lines that the innermost loop walks along are kept while it runs, one for each array that it does so in.
+Weighted in parts of 1/L of a line, accesses that loops walk along share lines, and all other accesses have
+lines of their own. Lines that the innermost loop walks along stay in cache while it runs, one for each such
+array.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ from archline.records import memoised, record
 METRIC = "accesses"
 LOGICAL = ("and", "or")
 MAX_KNOWN = 64
-"""Answers that are remembered: bounds on io ask again where they find no better one."""
+"""The number of cached answers, as bounds on io may ask again."""
 
 
 @lru_cache(maxsize=MAX_KNOWN)
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
-    """At most so many elements are read and written by one call, as a cost that is `bounded` from above alone.
+    """Bound the elements that one call reads and writes, as a cost with only an upper bound.
 
-    An upper bound: of `and` and `or` both sides count, of `elif` all tests. An update such as `+=` counts `updates`
-    accesses of its target: one finds the element in the cache that the other brought. Raises UntracedError where io is
+    Both sides of `and` and `or` count, and all tests of `elif`. An update such as `+=` counts `updates` accesses
+    of its target: with 1, the second access finds the element in the cache. Raises UntracedError if io is
     declared, or words move otherwise; TooComplexError.
     """
     return derive_accesses(module, algorithm, updates)[0]
 
 
 def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[DerivationStep, ...]]:
-    """The same, with the steps of the derivation; with two `updates`, as runs count them, from below too."""
+    """Derive the access count with its steps; with two `updates`, as runs count them, with a lower bound too."""
     require_accesses(module, algorithm)
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))
     tally, steps = statements.algorithm(algorithm)
@@ -75,7 +76,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
 
 
 class WordModel(CostModel):
-    """Counts accesses, by what statements name; calls are counted too, since every recursion makes some."""
+    """Counts accesses named in statements; calls are counted too, as every recursion makes some."""
 
     upper_only = True
 
@@ -84,12 +85,12 @@ class WordModel(CostModel):
         self._module = module
 
     def words(self, count: Poly | int) -> Tally:
-        """So many accesses."""
+        """Return the tally of a number of accesses."""
         value = Poly.constant(count) if isinstance(count, int) else count
         return self.tally({METRIC: exact_amount(value)}) if value else FREE
 
     def elements(self, part: object) -> list[s.Element]:
-        """The elements that are named in an expression, or in several, each of which is accessed once."""
+        """List the elements named in one or several expressions, each accessed once."""
         return [each for each in s.find(part, s.Element) if not self._module.is_view(each)]
 
 
@@ -114,7 +115,7 @@ class Accesses(WordModel):
         return self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
     def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
-        """The elements that are named; those that `maybe` are, or by the right side of `and` or `or`, at most."""
+        """Count the named elements; those in `maybe`, or in the right side of `and` or `or`, only as a maximum."""
         most = len(self.elements(evaluated)) + again
         right = tuple(each.right for each in s.find(evaluated, s.Binary) if each.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))
@@ -123,19 +124,19 @@ class Accesses(WordModel):
         return self.tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """The test of a `while` again."""
+        """Count the test of a `while`."""
         return self._named(loop.condition, ()) if isinstance(loop, s.While) else FREE
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """Each element is written, and that of a view on the right is read."""
+        """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
         return nest(FREE, self.words(2 if copied else 1), extents, facts)
 
 
 FEW = 8
-"""The lines of a call that are kept at most."""
+"""The maximum number of lines of a call that stay in cache."""
 Rows = Mapping[s.Algorithm, frozenset[str]]
-"""The arrays of algorithms of which neighbours in a row are neighbours in memory."""
+"""The arrays of each algorithm whose neighbours in a row are neighbours in memory."""
 
 
 APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
@@ -143,7 +144,7 @@ APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 
 
 class Sharing(Enum):
-    """Which loops keep the lines that they walk along: none, those without others inside, or all."""
+    """The loops that keep the lines that they walk along: none, innermost ones, or all."""
 
     NONE = auto()
     INNER = auto()
@@ -152,17 +153,17 @@ class Sharing(Enum):
 
 @record
 class _Walk:
-    """Words that a loop traverses in each iteration, and how many more its first iteration may touch."""
+    """The words that a loop traverses in each iteration, and the additional ones of its first iteration."""
 
     words: int
     first: int
 
 
 class Streamed(WordModel):
-    """L for an access, for those that a loop walks along 1, and for ends of what is walked along another 2*L - 2.
+    """Counts L for an access, 1 for one that a loop walks along, and 2*L - 2 for the ends of a walk.
 
-    `lines` are kept at most at a time. `sharing`: which loops keep lines while they run. `nested`: whether any with
-    others inside did.
+    `lines` is the maximum of lines kept at a time. `sharing` selects the loops that keep lines; `nested` tells
+    whether a loop with inner loops did.
     """
 
     def __init__(
@@ -193,11 +194,11 @@ class Streamed(WordModel):
         return self.words(self._each.get(loop, 0))
 
     def call(self, call: s.Call) -> Tally | None:
-        """The words of a call whose lines are kept, which are all that it fetches."""
+        """Count the words of a call whose lines stay in cache, which are all that it fetches."""
         return self.words(self._instead[call]) if call in self._instead else None
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """What each entry of a row costs, and what the ends of a row do."""
+        """Count the cost of each entry of a row, and of the ends of a row."""
         words, ends = self._fills[statement]
         *outer, row = extents
         each = repeated(self.words(words), row).then(self.words(ends), facts)
@@ -227,7 +228,7 @@ class Streamed(WordModel):
                     self._block(block)
 
     def _shares(self, loop: s.Loop) -> bool:
-        """Whether a loop keeps the lines that it walks along."""
+        """Test whether a loop keeps the lines that it walks along."""
         nested = self._nesting and loop.step is None and not any(s.find(loop.body, *APART))
         return nested or (self._sharing and _is_innermost(loop))
 
@@ -244,7 +245,7 @@ class Streamed(WordModel):
         self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
 
     def _few(self, call: s.Call) -> int | None:
-        """The words of the lines that a call touches, if its sizes are numbers, which are then all that it fetches."""
+        """The words of the lines that a call touches, if its sizes are small numbers; else None."""
         target = self._module.targets.get(call)
         if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
             return None
@@ -261,9 +262,9 @@ class Streamed(WordModel):
         return total if total <= FEW * self._line else None
 
     def _walked_along(self, loop: s.Loop) -> None:
-        """A loop with what it walks along, on from where it was where one around it knows.
+        """Prepare a loop that keeps lines; walks that an outer loop began continue.
 
-        What loops inside it walk along on and on begins with it.
+        Walks that inner loops continue from iteration to iteration begin with this loop.
         """
         own, going, walked = self._walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
@@ -282,7 +283,7 @@ class Streamed(WordModel):
         self._on, self._walked = going, walked
 
     def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
-        """Whether a loop goes on in each iteration of another where it was in the one before: over segments."""
+        """Test whether an inner loop continues in each outer iteration at its last position, over segments."""
         if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
             return False
         match inner.lo, inner.hi:
@@ -295,7 +296,7 @@ class Streamed(WordModel):
                 return False
 
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
-        """Elements with spatial locality throughout the outer loop: next to that of the iteration before, or it."""
+        """Find elements with spatial locality: adjacent to the element of the previous iteration, or equal to it."""
         changing = s.set_names(around or loop)
         inner = (each for each in loop.body if isinstance(each, s.Loop))
         parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
@@ -311,7 +312,7 @@ class Streamed(WordModel):
         return found
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
-        """The elements of rows that one integer moves along."""
+        """Yield the row elements that a single integer moves, with its name."""
         for each in s.find(loop.body, s.Element):
             if each.array in self._own - changing:
                 counter = _moved_by(each, changing)
@@ -320,9 +321,9 @@ class Streamed(WordModel):
 
 
 class Made(WordModel):
-    """The words of local arrays, each filled up to whole lines, and nothing else.
+    """Counts the words of local arrays, each rounded up to whole lines, and nothing else.
 
-    Those that each iteration of a loop makes again count once, if it has no part in their shapes.
+    Arrays that each iteration of a loop creates again count once, if it does not affect their shapes.
     """
 
     def __init__(self, module: Module, algorithms: Iterable[s.Algorithm], line: int) -> None:
@@ -333,7 +334,7 @@ class Made(WordModel):
             self._place(algorithm.body, frozenset())
 
     def _place(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
-        """Count each array at the outermost loop that has no part in its shape, or where it is made."""
+        """Assign each array to the outermost loop that does not affect its shape, or to its declaration."""
         for statement in body:
             inside = before
             match statement:
@@ -367,7 +368,7 @@ class Made(WordModel):
 
 
 def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
-    """The arrays of algorithms that call each other alone, but the first, which is given whole ones."""
+    """Find the arrays whose views in all calls have contiguous rows; the first algorithm has whole arrays."""
     known = {each: frozenset(_in_rows(each)) for each in reached}
     while True:
         apart = {
@@ -384,7 +385,7 @@ def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
 
 
 def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
-    """Whether a view of some array of the names has its rows in theirs, none of whose elements is left out."""
+    """Test whether a view has contiguous rows of an array among the names."""
     match view:
         case s.Name(id=name):
             return name in names
@@ -397,7 +398,7 @@ def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
 
 
 def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
-    """The arrays of an algorithm that are no views, and those it is given, if these are none either."""
+    """Yield the parameters and local arrays of an algorithm that are stored by rows."""
     for each in (*algorithm.parameters, *s.nodes(algorithm.body)):
         if isinstance(each, s.Parameter | s.Local) and _is_by_rows(each.type):
             yield each.name
@@ -409,12 +410,12 @@ def _is_by_rows(type_: s.Type) -> bool:
 
 
 def _is_innermost(loop: s.Loop) -> bool:
-    """Whether a loop steps by 1, and holds no others, nor calls, nor whole arrays."""
+    """Test whether a loop steps by 1 and contains neither loops, calls nor whole arrays."""
     return loop.step is None and not any(s.find(loop.body, s.Loop, s.While, *APART))
 
 
 def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
-    """Parts of a body that are executed whenever it is."""
+    """Yield parts of a body that are executed whenever it is."""
     for statement in body:
         # Leaving an access out only weakens the bound.
         if isinstance(statement, s.Simple):
@@ -424,7 +425,7 @@ def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
 
 
 def _first(condition: s.Node) -> s.Node:
-    """What of a condition is always looked at."""
+    """The part of a condition that is always evaluated."""
     match condition:
         case s.Binary(op="and" | "or", left=left):
             return _first(left)
@@ -435,7 +436,7 @@ def _first(condition: s.Node) -> s.Node:
 
 
 def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
-    """The integers that a body moves by 1 in one direction alone, each with how often it may do so."""
+    """The integers that a body moves by 1 in a single direction, with the maximum number of moves."""
     moves: dict[str, list[int | None]] = {}
     for each in s.find(body, s.Simple):
         for name in each.sets:
@@ -444,7 +445,7 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
-    """The integer that with something that stays is the last subscript, where all else stays."""
+    """The only changing integer of an element, added in its last subscript; None for other elements."""
     *others, last = element.subscripts
     if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(others)):
         return None

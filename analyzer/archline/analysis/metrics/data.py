@@ -1,8 +1,8 @@
-"""Costs that depend on the data, in sizes: at the end of an algorithm, at calls, and behind an `assume`.
+"""Bound data-dependent costs in sizes: at the end of an algorithm, at calls, and after an `assume`.
 
-Integers of the data that an `assume` speaks of are symbols from there to the end of their block, with its bounds.
-`assume (c - 1)*b <= 2*w` says little of c alone, and all that is needed of c*b: the costs of a statement are first
-written with c, and each term then takes the bound that suits it. What is known of c does not leave the block.
+Integers that an `assume` mentions are symbols from there to the end of their block, with its bounds. `assume
+(c - 1)*b <= 2*w` bounds c only roughly, but c*b well: the costs of a statement are first written with c, and
+each term then takes the bound that suits it. Bounds of c do not leave the block.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from archline.numbers import fmpq
 
 
 def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequence[s.Stmt], scope: Scope) -> Scope:
-    """The scope behind an `assume` of a block: integers that keep their values from there on are symbols.
+    """Return the scope after an `assume`: integers that keep their values from there on become symbols.
 
-    `before` are the statements of the block before the `assume`, `rest` it and those behind it.
+    `before` are the statements of the block before the `assume`, `rest` it and those after it.
     """
     # The integers of the block itself that nothing assigns to from here on.
     own = {each.integer for each in before if each.integer}
@@ -47,7 +47,7 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
 
 
 def _learned(value: Poly, name: str, facts: Facts) -> Facts:
-    """The facts with a value >= 0 that is linear in an integer, its factor a number or a power of two."""
+    """Add to facts a nonnegative value that is linear in an integer, with a number or power of two as factor."""
     parts = value.coefficients(Symbol(name))
     if set(parts) - {0, 1} or 1 not in parts or len(parts[1].terms) != 1:
         return facts
@@ -64,7 +64,7 @@ def _learned(value: Poly, name: str, facts: Facts) -> Facts:
 
 
 def without_settled(tally: Tally, scope: Scope) -> Tally:
-    """The costs of a statement with bounds for what only an `assume` states."""
+    """Replace integers known only from an `assume` in the costs of a statement by their bounds."""
 
     def bounded(amount: Amount) -> Amount:
         for name in sorted(scope.settled):
@@ -92,7 +92,7 @@ def _without(amount: Amount, name: str, facts: Facts) -> Amount:
 
 
 def _without_rises(value: Poly, facts: Facts) -> Poly:
-    """The value less every c*(array[e + w] - array[e]) with w >= 0 and c > 0 in it, none of which is negative."""
+    """Drop every c*(array[e + w] - array[e]) with w >= 0 and c > 0, all nonnegative, from a value."""
     entries = sorted((atom for atom in value.atoms() if isinstance(atom, a.Offset)), key=str)
     for low, high in permutations(entries, 2):
         less, more = (value.terms.get(((atom, 1),), fmpq(0)) for atom in (low, high))
@@ -102,7 +102,7 @@ def _without_rises(value: Poly, facts: Facts) -> Poly:
 
 
 def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
-    """The value with bounds of an integer: whole ones inside of logarithms and the like, in each term what suits it."""
+    """Bound a value without an integer: by whole bounds inside logarithms and the like, else term by term."""
     symbol = Symbol(name)
     known = facts.bounds[name]
     whole = facts.with_bounds(
@@ -137,7 +137,7 @@ def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | 
 
 
 def _is_whole(value: Poly) -> bool:
-    """Whether nothing is divided by a power."""
+    """Test whether no term is divided by a power."""
     return all(power > 0 for monomial in value.terms for _, power in monomial)
 
 
@@ -145,7 +145,7 @@ _Kinds = type[Atom] | UnionType
 
 
 def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
-    """A callee's amount at the sizes of a call, in what the caller knows."""
+    """Express a callee's amount at the sizes of a call, with the caller's facts."""
     moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
     if isinstance(moved, UnknownAmount):
         return UnknownAmount(moved.reason, moved.span or call.span)
@@ -154,7 +154,7 @@ def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Ca
 
 
 def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    """At the end of an algorithm: in its sizes only, nothing that names its arrays."""
+    """Express an amount at the end of an algorithm in its sizes alone, without its arrays."""
     if isinstance(amount, UnknownAmount):
         return amount
     settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
@@ -162,7 +162,7 @@ def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amoun
 
 
 def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Replace atoms of the given kinds by their least or greatest value."""
+    """Replace atoms of given kinds by their least or greatest value."""
     if isinstance(amount, UnknownAmount):
         return amount
     lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
@@ -174,7 +174,7 @@ def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node:
 
 
 def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """At least the value, or at most, without atoms of the given kinds; None where no bound is found."""
+    """Bound a value without atoms of given kinds, from above or below; None if no bound is found."""
 
     def first(value: Poly) -> Atom | None:
         return min((atom for atom in value.atoms() if holds(kinds, atom)), key=str, default=None)
@@ -183,5 +183,5 @@ def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly
 
 
 def holds(kinds: _Kinds, atom: Atom) -> bool:
-    """Whether an atom is of some kinds, or one inside it is."""
+    """Test whether an atom or one inside it is of some kinds."""
     return isinstance(atom, kinds) or any(holds(kinds, each) for part in atom.parts for each in part.atoms())

@@ -1,4 +1,4 @@
-"""From a recursive algorithm to its systems of recurrences: the cases of its body, and one system for each metric."""
+"""Derive the cases of a recursive algorithm, and make a system of recurrences for each metric."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_CASES = 48
 
 @record
 class DecisionPath:
-    """The decisions taken so far, and what they imply."""
+    """The decisions on conditions taken so far, and the facts that they imply."""
 
     decisions: tuple[Decision, ...]
     known: Knowledge
@@ -37,9 +37,9 @@ class DecisionPath:
 
 @record
 class BodyCase:
-    """One way through the body: the conditions on sizes that lead there, and the costs (without the 1 of the call).
+    """A path through the body: the conditions on sizes that lead there, and its costs (without the 1 of the call).
 
-    `facts` hold there. `data` names integers that only the data gives.
+    `facts` hold there. `data` names integers that depend on data.
     """
 
     way: DecisionPath
@@ -55,16 +55,16 @@ class BodyCase:
 
     @property
     def known(self) -> tuple[Poly, ...]:
-        """The values >= 0 of the decisions."""
+        """The nonnegative values that the decisions imply."""
         return self.way.known.nonnegative
 
     def equation(self, value: Poly) -> Equation:
-        """What a metric is in this case."""
+        """Build the equation of a metric in this case."""
         return Equation(self.decisions, self.facts, value, tuple(x for x in self.data if x in value.names), self.known)
 
 
 class UndecidedError(Exception):
-    """An `if` on sizes that the current case does not decide."""
+    """The current case does not decide an `if` on sizes."""
 
     def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
         super().__init__()
@@ -72,11 +72,11 @@ class UndecidedError(Exception):
 
 
 class TooManyCasesError(Exception):
-    """The body has more ways through it than are followed."""
+    """The body has more than MAX_CASES paths."""
 
 
 def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
-    """Every way through a body that conditions on sizes distinguish. Raises TooManyCasesError."""
+    """List the cases of a body that conditions on sizes distinguish. Raises TooManyCasesError."""
     found: list[BodyCase] = []
     pending = [DecisionPath((), Knowledge(facts))]
     while pending:
@@ -91,7 +91,6 @@ def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list
 
 
 def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[DecisionPath]:
-    """Both outcomes of a condition, as far as they are possible."""
     branch, scope = undecided.branch, undecided.scope
     assert branch.condition is not None
     before = replace(way.known, facts=scope.facts)
@@ -104,14 +103,14 @@ def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[Decisio
 
 
 CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
-"""The costs of a call as functions of its sizes, by metric and kind, or why they are not known."""
+"""The costs of a call as functions of its sizes, by metric and kind, or the reason why they are unknown."""
 
 
 class Bodies(Statements):
-    """Derives the cases of one recursive algorithm, with the costs of recursive calls as unknown functions.
+    """Derives the cases of a recursive algorithm, with the costs of recursive calls as unknown functions.
 
-    Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Algorithms that call it back
-    are derived in place.
+    Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Mutually recursive
+    algorithms are derived in place.
     """
 
     _solves = False
@@ -136,11 +135,11 @@ class Bodies(Statements):
         self._last_assigned = _last_assigned(algorithm)
 
     def cases(self) -> list[BodyCase]:
-        """Every way through the body that conditions on sizes distinguish. Raises TooManyCasesError."""
+        """List the cases of the body that conditions on sizes distinguish. Raises TooManyCasesError."""
         return every_case(declared_scope(self.module, self._algorithm).facts, self._follow)
 
     def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
-        """The same, where the ways are known: other metrics are decided by the same conditions."""
+        """Derive the cases of known paths, which are the same for all metrics."""
         return list(map(self._follow, ways))
 
     def _follow(self, way: DecisionPath) -> BodyCase:
@@ -162,7 +161,7 @@ class Bodies(Statements):
 
     @contextmanager
     def _repeated(self) -> Iterator[None]:
-        """Inside a loop or a mutually recursive algorithm, where no case split is made."""
+        """Suspend case splits inside a loop or a mutually recursive algorithm."""
         self._loops += 1
         try:
             yield
@@ -191,7 +190,7 @@ class Bodies(Statements):
         return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
     def _named(self, value: Poly, scope: Scope) -> Poly:
-        """A size with a symbol for what only the data gives in it."""
+        """Replace data atoms in a size by symbols."""
 
         def name(atom: Atom) -> Poly | None:
             if not isinstance(atom, a.Data):
@@ -229,7 +228,7 @@ class Bodies(Statements):
         return scope
 
     def _label(self, name: str) -> str:
-        """A symbol for an integer of the data; branches may each have one of the same name."""
+        """Return an unused symbol name for a data-dependent integer; branches may have equal names."""
         label, count = name, 1
         while label in self._data:
             count += 1
@@ -237,7 +236,7 @@ class Bodies(Statements):
         return label
 
     def _together(self, facts: Facts) -> dict[str, Bounds]:
-        """What holds in the whole case, with what is learned here: in a branch that the data picks, only of its own."""
+        """Merge new bounds into those of the case; in a branch on data, only bounds of its own symbols."""
         known = dict(self._facts.bounds)
         for name, each in facts.bounds.items():
             if name not in known:
@@ -251,7 +250,7 @@ class Bodies(Statements):
         return known
 
     def _with_extents(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
-        """What an integer of the data is known to obey: the sizes of the calls behind it in its block are sizes."""
+        """Add the facts that sizes of later calls in the block are valid, which bound a settled integer."""
         facts = scope.facts
         for call in (call for each in following if isinstance(each, s.Simple) for call in each.calls):
             target = self.module.targets.get(call)
@@ -302,7 +301,7 @@ class Bodies(Statements):
         return MAYBE if by_data or not (found.exact or self._loops) else found
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
-        """Integers of the data in a condition have symbols of their own in its branch, of which it is known to hold."""
+        """Bind data-dependent integers of a condition to new symbols in its branch, and assume the condition."""
         for name in sorted(s.names(condition)):
             old = next(iter(scope.values[name].names), "") if name in scope.values else ""
             if old not in self._data or scope.values[name] != Poly.symbol(old):
@@ -314,7 +313,7 @@ class Bodies(Statements):
         return assuming_facts(scope, condition)
 
     def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
-        """Branches of which the data picks one: what an `assume` says in one of them does not hold in the others."""
+        """Derive branches that data selects; facts of one branch do not hold in another."""
         outer = self._older
         self._older = frozenset(self._facts.bounds)
         try:
@@ -324,7 +323,7 @@ class Bodies(Statements):
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
-    """Where each scalar is assigned to for the last time."""
+    """The last source position at which each scalar is assigned."""
     found: dict[str, tuple[int, int]] = {}
     for node in s.find(algorithm.body, s.Simple):
         place = node.span.line, node.span.column
@@ -333,14 +332,14 @@ def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
 
 
 LEAST, MOST = "least ", "most "
-"""What the names of a function's bounds begin with where the data decides part of its cost."""
+"""Prefixes of the names of lower and upper functions, if data decides part of a cost."""
 
 
 @record(eq=False)
 class Extracted:
-    """By metric and kind, the system of an algorithm, or why there is none; its cases, for the derivation as text.
+    """The system of an algorithm by metric and kind, or the reason for its absence, and the cases for reports.
 
-    What has no system is 0, or unknown where there is a `gap`.
+    A metric without a system is 0, or unknown if there is a `gap`.
     """
 
     algorithm: s.Algorithm
@@ -349,16 +348,16 @@ class Extracted:
     gap: UnknownAmount | None = None
 
     def system(self, metric: str) -> System | UnknownAmount | None:
-        """The system of a metric or why there is none; None where it is 0."""
+        """Return the system of a metric, or the reason for its absence; None if the metric is 0."""
         return self.systems.get(metric, self.gap)
 
     def exact(self, metric: str) -> bool:
-        """Whether a metric is one function of the sizes."""
+        """Test whether a metric is a single function of the sizes."""
         system = self.system(metric)
         return isinstance(system, System) and system.exact
 
     def function(self, metric: str, upper: bool) -> SizeFunction | None:
-        """The function that the metric is, or that bounds it."""
+        """Return the function that is the metric, or its lower or upper bound; None without a system."""
         system = self.system(metric)
         if not isinstance(system, System):
             return None
@@ -371,14 +370,14 @@ def _name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool) -> str:
 
 
 class Extraction:
-    """Extracts systems; each algorithm once."""
+    """Extracts the system of each algorithm once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._done: dict[s.Algorithm, Extracted] = {}
 
     def of(self, algorithm: s.Algorithm) -> Extracted:
-        """The systems of a recursive algorithm."""
+        """Return the systems of a recursive algorithm."""
         if algorithm not in self._done:
             self._done[algorithm] = self._extract(algorithm)
         return self._done[algorithm]
@@ -401,16 +400,16 @@ class Extraction:
         return Extracted(algorithm, {metric: found for metric, found in systems.items() if found}, cases, gap)
 
     def _names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
-        """The metrics and kinds that occur in the body itself, and so in all."""
+        """The metrics and kinds that occur in the body itself, and so in the recursion."""
         found = frozenset[str]().union(*(case.tally.names for case in cases))
         return tuple(sorted(found | set(self._outer.model.expected)))
 
     def _bodies(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> Bodies:
-        """The bodies of an algorithm; if `split` its own calls lie between a least and a most."""
+        """Build the body derivation; if `split`, recursive calls have a lower and an upper function."""
         circle = component(self._outer.module, algorithm)
 
         def applied(target: s.Algorithm) -> CostsAt | None:
-            """Of the algorithm itself, and of other recursive ones that do not call it back."""
+            """Return the costs of calls of the algorithm itself, or of other recursive algorithms; None if inlined."""
             if target is algorithm:
                 return partial(_applied, target, dict.fromkeys(names, not split))
             if target in circle or not component(self._outer.module, target):
@@ -432,7 +431,7 @@ class Extraction:
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
     ) -> System | UnknownAmount | None:
-        """The system of a metric; None where an exact one is asked for and the data decides."""
+        """Build the system of a metric; None if an exact one is asked for and data decides."""
         amounts = [case.tally.amount(metric) for case in cases]
         known = [each for each in amounts if not isinstance(each, UnknownAmount)]
         if len(known) < len(amounts):
@@ -461,11 +460,11 @@ class Extraction:
 
     @memoised
     def _declared(self, algorithm: s.Algorithm) -> Facts:
-        """What the declaration says of sizes: one for all metrics, which then share what is found by it."""
+        """The declared facts about sizes, one object for all metrics, which so share its proofs."""
         return declared_scope(self._outer.module, algorithm).facts
 
     def systems(self, metric: str) -> dict[str, SizeFunction]:
-        """All functions of a metric that were extracted so far, by name."""
+        """Collect all functions of a metric that were extracted so far, by name."""
         found: dict[str, SizeFunction] = {}
         for each in self._done.values():
             system = each.systems.get(metric)
@@ -477,7 +476,7 @@ class Extraction:
 def _applied(
     target: s.Algorithm, exact: Mapping[str, bool | UnknownAmount], arguments: tuple[Poly, ...]
 ) -> Mapping[str, Amount]:
-    """The costs of a call as functions of its sizes: one for each metric that is `exact`, else a least and a most."""
+    """The costs of a call as functions of its sizes: one function if `exact`, else a lower and an upper one."""
 
     def cost(metric: str, known: bool | UnknownAmount) -> Amount:
         if isinstance(known, UnknownAmount):

@@ -1,4 +1,5 @@
-"""What single steps cost in the metrics that are asked for, and expressions: the operators' rows of the cost table.
+"""Define what single steps cost in the requested metrics, and the cost of expressions: the operators' rows of the
+table.
 
 docs/reference/cost-rules.md has the table.
 """
@@ -34,13 +35,13 @@ from archline.records import memoised
 
 
 class CostModel:
-    """Counts events in some metrics of the registry. Subclasses count other things.
+    """Counts events in some metrics of the registry; subclasses count other quantities.
 
     `asked` names the metrics that are derived; auxiliary ones may be counted too.
     """
 
     upper_only = False
-    """Whether lower bounds are of use only where they are exact."""
+    """True if lower bounds are needed only where they are exact."""
 
     def __init__(self, asked: Iterable[MetricDefinition], auxiliary: Iterable[MetricDefinition] = ()) -> None:
         """`auxiliary`: metrics that the derivation itself needs."""
@@ -53,17 +54,17 @@ class CostModel:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The metrics that every recursion is counted in; those that count its calls first."""
+        """The metrics in which every recursion is counted; metrics that count its calls come first."""
         calls = frozenset(self._counting(CALL))
         counting = [name for name, each in self._metrics.items() if each.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
     def metric(self, name: str) -> MetricDefinition:
-        """The metric of a name, or the one that it is a kind of."""
+        """Return the metric of a name, or of the kind's metric."""
         return self._metrics[name.partition(".")[0]]
 
     def tally(self, amounts: Mapping[str, Amount], declared: frozenset[str] = frozenset()) -> Tally:
-        """Amounts by name, of a stretch that neither spawns nor syncs."""
+        """Return amounts by name as the tally of code that neither spawns nor syncs."""
         if not amounts:
             return FREE
         paths = {name: serial_map(each) for name, each in amounts.items() if name in self._paths}
@@ -71,13 +72,13 @@ class CostModel:
 
     @memoised
     def event(self, event: Event, times: int = 1) -> Tally:
-        """What an event costs that happens a number of times, one after the other."""
+        """Return the cost of an event that happens a number of times in sequence."""
         return self.tally(
             dict.fromkeys(self._counting(event), UNIT if times == 1 else exact_amount(Poly.constant(times)))
         )
 
     def fork(self, depth: Amount) -> Tally:
-        """What starting the iterations of a parallel loop adds to paths."""
+        """Return the cost that starting a parallel loop's iterations adds to paths."""
         return self.tally({name: depth for name in self._counting(FORK) if name in self._paths})
 
     def _counting(self, event: Event) -> Iterator[str]:
@@ -88,31 +89,31 @@ class CostModel:
                     yield f"{name}.{event.kind}"
 
     def declared(self, metric: str) -> tuple[str, ...]:
-        """The metrics, and their kinds, that a declared amount of a metric adds to."""
+        """Return the metrics, and their kinds, to which a declared amount of a metric is added."""
         added = {metric, *METRICS[metric].within}
         names = tuple(each.name for each in self._metrics.values() if each.name in added)
         return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
 
     # Costs other than events
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        """What each execution of a statement costs, apart from events and from the blocks inside it."""
+        """Return the cost of each execution of a statement, without events and inner blocks."""
         return FREE
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """What each iteration of a loop costs, apart from events and from its body."""
+        """Return the cost of each iteration of a loop, without events and its body."""
         return FREE
 
     def call(self, call: s.Call) -> Tally | None:
-        """What a call costs including its body; None where that is to be derived."""
+        """Return the cost of a call including its body; None if it is to be derived."""
         return None
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """A whole-array fill or copy: a loop nest over its elements, each of whose iterations is an event."""
+        """Return the cost of a whole-array fill or copy: a loop nest with an event for each iteration."""
         return nest(self.event(ITERATION), FREE, extents, facts)
 
 
 def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
-    """A loop nest: `each` is the cost of an iteration at every level, `inside` that of the innermost body."""
+    """Return the cost of a loop nest: `each` for an iteration of every level, `inside` for the innermost body."""
     cost = inside
     for extent in reversed(extents):
         cost = repeated(each.then(cost, facts), extent)
@@ -121,14 +122,14 @@ def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) ->
 
 @cache
 def events_of(*names: str) -> CostModel:
-    """The model of some metrics of the registry, which count events."""
+    """Return the model of some metrics of the registry, which count events."""
     return CostModel(METRICS[name] for name in names)
 
 
 STANDARD = CostModel(
     each for each in METRICS.values() if each.derived is Derived.ALWAYS and each.composition is not None
 )
-"""Flops, work and span."""
+"""The model of flops, work and span."""
 
 
 FLOP_KINDS = {
@@ -139,18 +140,18 @@ FLOP_KINDS = {
 
 
 class OperationCosts(Protocol):
-    """What the steps of an expression cost."""
+    """The costs of the steps of an expression."""
 
     @property
     def model(self) -> CostModel:
-        """What operators cost."""
+        """The costs of operators."""
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
-        """What a call of an algorithm or an extern costs."""
+        """Return the cost of a call of an algorithm or an extern."""
 
 
 def evaluation(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
-    """The cost of evaluating an expression once."""
+    """Return the cost of evaluating an expression once."""
     match expr:
         case s.Integer() | s.Real() | s.Name():
             return FREE
@@ -170,7 +171,7 @@ def evaluation(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
 
 
 def evaluations(parts: tuple[s.Expr, ...], scope: Scope, costs: OperationCosts) -> Tally:
-    """The cost of evaluating several expressions, one after the other."""
+    """Return the cost of evaluating several expressions in sequence."""
     total = FREE
     for part in parts:
         total = total.then(evaluation(part, scope, costs), scope.facts)
@@ -190,14 +191,14 @@ def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: O
 
 
 def kind_of(expr: s.Expr, scope: Scope) -> Kind:
-    """Whether a scalar is static, int data or real."""
+    """Return the kind of a scalar: static, int data or real."""
     found = scope.module.types.get(expr, Kind.STATIC)
     kind = found.element if isinstance(found, ViewType) else found
     return scope.element if kind is Kind.ANY else kind
 
 
 def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
-    """One operator applied `uses` times: a flop on reals, 1 work on int data, nothing on sizes."""
+    """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes."""
     kinds = {kind_of(operand, scope) for operand in operands}
     if Kind.REAL in kinds:
         return model.event(Event(kind, real=True), uses)
@@ -205,7 +206,7 @@ def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, 
 
 
 def update(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
-    """The operation in `+=` and its kin; nothing for `=`."""
+    """Return the cost of the operation in `+=` and similar assignments; 0 for `=`."""
     if assign.op == "=":
         return FREE
     # Only on a grid may a parameter hold the operator, and there flops are not split by kind.
@@ -223,7 +224,7 @@ def _call(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
 
 
 def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:
-    """`and`, `or`: the right side is evaluated where the left does not decide."""
+    """Return the cost of `and` or `or`: the right side is evaluated unless the left side decides."""
     first = evaluation(expr.left, scope, costs)
     second = evaluation(expr.right, scope, costs)
     if second is FREE:
@@ -233,7 +234,7 @@ def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally
 
 
 def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, source: str, model: CostModel) -> Tally:
-    """`costs f flops`: adds to all metrics that count flops. Metrics that the model does not count are left out."""
+    """Return the cost of `costs f flops`, added to all metrics that include flops; uncounted metrics are omitted."""
     total = FREE
     for expr, metric in amounts:
         added = model.declared(metric)

@@ -1,4 +1,4 @@
-"""The costs of recursive algorithms: closed forms where they are found, bounds elsewhere, and values at any sizes."""
+"""Solve the costs of recursive algorithms: closed forms if found, else bounds, and values at any sizes."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from archline.recurrences.model import (
 )
 
 MAX_EFFORT = 6_000_000
-"""Term products for one metric of one algorithm."""
+"""The maximum number of term products for one metric of one algorithm."""
 
 
 class RecursionSolver:
-    """Solves recursive algorithms; each metric of each once."""
+    """Solves recursive algorithms, each metric of each once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
@@ -70,11 +70,11 @@ class RecursionSolver:
         self._places: dict[s.Algorithm, PointTable] = {}
 
     def extracted(self, algorithm: s.Algorithm) -> Extracted:
-        """The recurrences of a recursive algorithm."""
+        """Return the recurrences of a recursive algorithm."""
         return self._extraction.of(algorithm)
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
-        """The costs of one execution of the body, at all sizes, without the 1 of the call."""
+        """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
         extracted, model = self.extracted(algorithm), self._outer.model
         if (gap := self._unproved(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
@@ -83,7 +83,7 @@ class RecursionSolver:
         return model.tally({name: self.closed(algorithm, name).amount for name in names}, declared)
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
-        """The costs, with bounds in one expression instead of bounds by regimes, which loops and data sum up better."""
+        """Return the costs with bounds in one expression instead of regimes, which loops sum more easily."""
         known = self.tally(algorithm)
         plain = {name: self._plain(algorithm, name, known.amount(name)) for name in known.names}
         return replace(self._outer.model.tally(plain, known.declared), gap=known.gap)
@@ -105,7 +105,7 @@ class RecursionSolver:
 
     @memoised
     def _unproved(self, algorithm: s.Algorithm) -> UnknownAmount | None:
-        """That the recursion may not end: runs that do not have no cost, and bounds by induction say nothing."""
+        """The reason why termination is not proved, as then no bound by induction holds; None if it is proved."""
         # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
         extracted = self.extracted(algorithm)
         functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
@@ -116,7 +116,7 @@ class RecursionSolver:
         return UnknownAmount(blamed(reason + missing), algorithm.span) if missing else None
 
     def _missing(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
-        """What would show that a recursion ends; empty where that is shown."""
+        """Suggest a declaration that would prove termination; empty if it is proved."""
         if always_terminates(function, promised):
             return ""
         for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
@@ -126,7 +126,7 @@ class RecursionSolver:
 
     @memoised
     def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
-        """A metric of a recursive algorithm."""
+        """Return the solution of a metric of a recursive algorithm."""
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
         if not isinstance(system, System):
             return MetricSolution(system or NOTHING)
@@ -145,7 +145,7 @@ class RecursionSolver:
         return replace(found, ends=ends)
 
     def _summed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
-        """A metric as the sum of its kinds, where these are known exactly; its derivation is written on request."""
+        """Sum a metric over its kinds, if these are known exactly; else None."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extracted(algorithm).systems
@@ -160,7 +160,7 @@ class RecursionSolver:
         return MetricSolution(exact_amount(sum(exact, ZERO)))
 
     def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
-        """What the recurrences of a metric themselves say."""
+        """Solve the recurrences of a metric, once for equal systems."""
         same = algorithm, _signature(system)
         if same not in self._alike:
             try:
@@ -174,7 +174,7 @@ class RecursionSolver:
         return self._alike[same]
 
     def explained(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
-        """A metric as a reader is shown it, None where there is no recurrence; `more`: what a call adds to its body."""
+        """Describe the recurrence of a metric for readers, None without one; `more` is what a call adds."""
         extracted = self.extracted(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
@@ -188,7 +188,7 @@ class RecursionSolver:
         return replace(explain_recurrence(system, least.function, most.function, proofs, more), meanings=meanings)
 
     def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
-        """What a metric satisfies, for other ways to its growth; None where no recurrence is proved to end."""
+        """Return the recurrence of a metric for growth derivation; None without a terminating one."""
         extracted = self.extracted(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         if lower is None or upper is None or self._unproved(algorithm) is not None:
@@ -203,7 +203,7 @@ class RecursionSolver:
         return IntegerRecurrence(least.function, most.function, most.indices, foreign)
 
     def everywhere(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
-        """A bound of a function in one expression that holds at all sizes."""
+        """Return a bound of a function in one expression for all sizes; None if none is found."""
         key = function.name, upper
         if key not in self._everywhere:
             function = self._inside.get(key, function)
@@ -226,7 +226,7 @@ class RecursionSolver:
         return None if found is None else reduced.restored(found.value)
 
     def _uncapped(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
-        """The bound for proofs about powers of two, which read no maxima."""
+        """Return a bound without maxima, for proofs about powers of two."""
         plain = uncapped(found, function.facts, upper)
         if upper or plain == found:
             return plain
@@ -243,7 +243,7 @@ class RecursionSolver:
     def _at_call(
         self, function: SizeFunction, metric: str, side: BoundSide
     ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
-        """What is known of a call of another algorithm, from its arguments and what is known of those."""
+        """Return a function from arguments and facts to the bound of another algorithm's call."""
 
         def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             found = self.everywhere(function, metric, side is BoundSide.UPPER)
@@ -272,7 +272,7 @@ class RecursionSolver:
         return self._exact.get(function.name) is not None or (isinstance(amount, KnownAmount) and amount.exact)
 
     def _given(self, metric: str, function: SizeFunction) -> SearchInputs:
-        """What is given for a search: what is known of other algorithms, and values of a function of sizes alone."""
+        """Collect the inputs of a search: bounds of other algorithms, and values of the function."""
         functions = self._extraction.systems(metric)
         foreign = {side: self._foreign(metric, function, side) for side in BoundSide}
         # All metrics are looked at in the same points, and their bounds have many terms in common.
@@ -285,19 +285,19 @@ class RecursionSolver:
         return SearchInputs(foreign, narrow, places=places)
 
     def _foreign(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
-        """What is known of the calls of other algorithms."""
+        """The bounds of calls of other algorithms, by function name."""
         functions = self._extraction.systems(metric)
         others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
         return {name: self._at_call(each, metric, side) for name, each in others.items()}
 
     def _values_of(self, metric: str) -> ValueTable:
-        """The values of all functions of a metric, those found before included."""
+        """Return the table of values of all functions of a metric."""
         values = self._values.setdefault(metric, ValueTable({}))
         values.learn(self._extraction.systems(metric))
         return values
 
     def _side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
-        """A function itself in its recursive cases, or a bound of it there."""
+        """Return the closed form of a function in its recursive cases, or a bound of it; None if not found."""
         given = self._given(metric, function)
         if not upper and given.values is None and self._outer.model.upper_only:
             return None
@@ -321,7 +321,7 @@ class RecursionSolver:
     def _bounded(
         self, metric: str, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution:
-        """The closed form, or bounds, of a function and of what it is in terms of fewer parameters."""
+        """Solve a function and its form with fewer parameters, exactly or by bounds."""
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
@@ -353,7 +353,7 @@ class RecursionSolver:
     def _by_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
-        """Closed forms of recursions whose calls multiply all sizes by constants."""
+        """Sum over the levels of a recursion whose calls multiply all sizes by constants; None for others."""
         below, above = closed_form(least.function), closed_form(most.function)
         if above.upper is None:
             return None
@@ -369,7 +369,7 @@ class RecursionSolver:
     def _by_layers(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
-        """Bounds of groups of cases by themselves, where those of all at once do not grow as the function does."""
+        """Bound groups of cases separately, if a joint bound does not have the function's growth; else None."""
         given = self._given(metric, most)
         if given.values is None or all(each is not None and each.steady for each in known):
             return None
@@ -386,7 +386,7 @@ class RecursionSolver:
         return replace(by_regimes(found.least, found.most, low, high), proofs=proofs)
 
     def _by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
-        """The closed form of a recursion that moves indices about."""
+        """Solve a recursion that moves indices; None if it has none or no form is found."""
         if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
             return None
         scope = declared_scope(self._outer.module, function.algorithm)
@@ -406,7 +406,7 @@ class RecursionSolver:
         return MetricSolution(known_in_sizes(function.facts, low, high), proofs=proofs)
 
     def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
-        """What bounds a metric by another one: flops and span are at most the work, unless span is declared."""
+        """Bound a metric by another one: flops and span are at most the work, unless span is declared."""
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
@@ -417,7 +417,7 @@ class RecursionSolver:
 
 
 def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
-    """Whether a function is one of its sizes alone, and so are those that it calls."""
+    """Test whether a function and all functions that it calls depend on sizes alone."""
 
     def called(name: str) -> list[str]:
         return [call.function for equation in functions[name].equations for call in calls(equation.value)]
@@ -427,7 +427,7 @@ def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> b
 
 
 def _signature(system: System) -> str:
-    """The equations without the metric's name: flops of one kind and of all, work and span often have the same."""
+    """The equations without the metric's name, as several metrics often have equal systems."""
     functions = system.functions.values()
     text = "\n".join(each.value.key for function in functions for each in function.equations)
     for function in functions:
@@ -436,7 +436,7 @@ def _signature(system: System) -> str:
 
 
 class Derivation(Statements):
-    """Derives the costs of algorithms, recursive ones by their recurrences."""
+    """Derives the costs of algorithms, with recursive ones solved by their recurrences."""
 
     @cached_property
     def recursions(self) -> RecursionSolver:

@@ -1,13 +1,13 @@
-"""Relations between metrics: flops and span never exceed work; max(span, work/P) <= time(P) <= span + work/P.
+"""Relate metrics: flops and span never exceed work; max(span, work/P) <= time(P) <= span + work/P.
 
-What counts as a flop counts as work. A parallel loop of t iterations adds ceil(log2 t) to the span, but t to the work,
-and ceil(log2 t) + max(1 + body) is at most the sum of all 1 + body. Only a declared span escapes this.
+Every flop counts as work. A parallel loop of t iterations adds ceil(log2 t) to the span, but t to the work,
+and ceil(log2 t) + max(1 + body) is at most the sum of all 1 + body. Only a declared span is exempt.
 
 The upper bound on the time is Brent's theorem (Richard P. Brent, The Parallel Evaluation of General Arithmetic
-Expressions, Journal of the ACM 21(2), 1974), for schedules that leave no processor idle while something is ready: while
-all are busy they do P units of the work at a time, and while one is not, everything that is ready goes on, so that the
-longest path left gets shorter. Starting the iterations of a parallel loop is on the path and in no processor's work; it
-always goes on.
+Expressions, Journal of the ACM 21(2), 1974), for schedules that leave no processor idle while something is
+ready: while all are busy they do P units of the work at a time, and while one is not, everything that is ready
+proceeds, so that the longest remaining path gets shorter. Starting the iterations of a parallel loop is on the
+path but on no processor; it always proceeds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from archline.records import record, replace
 
 
 def related(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
-    """The costs, each bounded by the others: work from below, flops and span from above."""
+    """Bound costs by each other: work from below, flops and span from above."""
     metrics = dict(costs.metrics)
     for name, cost in costs.metrics.items():
         limit = METRICS[name].at_most
@@ -43,7 +43,7 @@ def related(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) 
 
 
 def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
-    """Whether `costs` of the algorithm, or of what it calls, declare a metric apart from the one that limits it."""
+    """Test whether declared costs may let a metric exceed the one that limits it."""
     known = METRICS.get(metric)
     if known is None or known.at_most in known.within:
         return False
@@ -52,7 +52,7 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
 
 
 def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """The cost with the upper bound of one it never exceeds: as an expression where proved smaller, and at sizes."""
+    """Bound a cost by one that it never exceeds: as an expression if proved smaller, and at sizes."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
     upper = limit.upper if not cost.regimes and _proved(cost.upper - limit.upper, facts) else cost.upper
@@ -60,7 +60,7 @@ def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
 
 
 def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """The cost with the lower bound of one that never exceeds it, likewise."""
+    """Bound a cost from below by one that never exceeds it, likewise."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
     lower = limit.lower if not cost.regimes and _proved(limit.lower - cost.lower, facts) else cost.lower
@@ -68,7 +68,7 @@ def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
 
 
 def _settled(cost: Cost) -> Cost:
-    """The cost, exact where its bounds have become the same."""
+    """Mark a cost as exact if its bounds have become equal."""
     return replace(cost, status="exact") if cost.exact and cost.status == "bounded" else cost
 
 
@@ -77,7 +77,7 @@ def _proved(difference: Poly, facts: Facts) -> bool:
 
 
 def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
-    """The time of an algorithm on so many processors; `name` is how the number is written."""
+    """Bound the time of an algorithm on a number of processors, which is written as `name`."""
     work, span = costs["work"], costs["span"]
     metric = f"time({name})"
     declared = tuple(sorted({*work.declared, *span.declared}))
@@ -107,7 +107,7 @@ def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
 
 
 def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
-    """The regimes of the one that has more, where they begin with those of the other but its last."""
+    """Combine the regimes of work and span, if the shorter list is a prefix of the other; else none."""
     few, many = sorted((work.regimes, span.regimes), key=len)
     if not few or any(each.when != other.when for each, other in zip(few[:-1], many, strict=False)):
         return ()
@@ -119,12 +119,12 @@ def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
 
 
 def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
-    """So many regimes: the last one again."""
+    """Repeat the last regime up to a number of regimes."""
     return (*regimes, *regimes[-1:] * (count - len(regimes)))
 
 
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
-    """What must be nonnegative for a claim about the time to hold, one of each group; times the processors."""
+    """Yield values, one of each group nonnegative if a claim on the time holds; times the processors."""
     work, span = _bounds(costs["work"]), _bounds(costs["span"])
     target = as_fractions(claimed) * processors
     if relation in ("==", "<="):
@@ -135,7 +135,7 @@ def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Ite
 
 @record
 class _Ends:
-    """The bounds at a point, from those of work and span there."""
+    """Bounds on the time at a point, from those of work and span."""
 
     work: Cost
     span: Cost

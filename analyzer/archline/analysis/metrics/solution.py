@@ -1,4 +1,4 @@
-"""What solving the recurrence of a metric gives: one form, or a regime for each case that makes no calls."""
+"""Represent the solution of a metric's recurrence: one form, or a regime for each case without calls."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from archline.recurrences.model import Decision, Equation, SizeFunction, among
 
 @record(eq=False)
 class MetricSolution:
-    """What is known of a metric: bounds in one expression, and by regimes where that reads better.
+    """The solution of a metric: bounds in one expression, and by regimes if that reads better.
 
-    `ends` gives the least and the greatest count at sizes, where the recurrences of both are ones of the sizes alone.
-    `proofs` say how the recursive cases' form or bounds are known.
+    `ends` gives the lower and the upper count at sizes, if the recurrences of both are functions of the sizes
+    alone. `proofs` show how the form or the bounds of the recursive cases are known.
     """
 
     amount: Amount
@@ -29,7 +29,7 @@ class MetricSolution:
 
 
 def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
-    """What the recursive cases are bounded by, and what the others are themselves."""
+    """Combine bounds of the recursive cases with the values of the other cases."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
@@ -50,14 +50,14 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
-    """Whether a case without calls has the recursive cases' closed form."""
+    """Test whether a case without calls has the closed form of the recursive cases."""
     pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
     differences = (each.facts.simplify(each.value - value) for each in ends)
     return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
 
 
 def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
-    """Both bounds, in the sizes as the program names them."""
+    """Express both bounds in the sizes as the program names them."""
     low = facts.restore(lower)
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
 

@@ -1,4 +1,4 @@
-"""What statements cost: one method a statement, each reading like its row of the cost table."""
+"""Derive the costs of statements: one method for each row of the cost table."""
 
 from __future__ import annotations
 
@@ -43,38 +43,38 @@ from archline.language.visitor import StatementVisitor
 
 Result = tuple[Tally, tuple[DerivationStep, ...]]
 Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
-"""What a statement costs, the rule that says so, and the steps inside it."""
+"""The cost of a statement, the rule that gives it, and the steps inside it."""
 
 
 MAX_ROUGH_PRODUCTS = 40_000
-"""How much is spent on bounding a loop without its guards, in addition to what counts them."""
+"""The effort for a bound of a loop without its guards, in addition to the exact count."""
 MAX_TERMS, MAX_PASSED = 8, 4
-"""The terms of the cost of a loop above which it is tried inside others of its nest, and how many it may pass."""
+"""The number of terms above which a loop is tried inside others of its nest, and the maximum of loops to pass."""
 GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     is_summable,
     lambda taken, scope: False,
 )
-"""Which comparisons, by their indicators, are counted where they hold: what has no closed form so is by the next."""
+"""Filters of indicators that are counted where they hold; the next filter is used if one gives no closed form."""
 
 
 class Solver(Protocol):
     """Solves recursive algorithms."""
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
-        """The costs of one execution of the body, at all sizes, without the 1 of the call."""
+        """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
-        """The same, with bounds in one expression instead of bounds by regimes."""
+        """Return the costs with bounds in one expression instead of regimes."""
 
 
 class Statements(StatementVisitor[Scope, Outcome]):
-    """Derives the costs of algorithms of a module; each algorithm once. Those that solve recursion say how."""
+    """Derives the costs of the algorithms of a module, each once; subclasses solve recursion."""
 
     def __init__(self, module: Module, coarse: bool, model: CostModel = STANDARD) -> None:
-        """`coarse`: bound every guard that the sizes do not decide outright, instead of counting where it holds.
+        """Create a derivation; `coarse` bounds every guard that the sizes do not decide, instead of counting it.
 
-        `model` says in which metrics steps are counted, and what they cost.
+        `model` selects the metrics, and the costs of steps in them.
         """
         self.module = module
         self.model = model
@@ -87,7 +87,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         self._untested: frozenset[Span] = frozenset()
 
     _solves = True
-    """Whether recursion is solved, rather than being the subject."""
+    """True if recursion is solved, rather than being the subject."""
 
     @property
     def recursions(self) -> Solver:
@@ -96,7 +96,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     # Algorithms and calls
     def algorithm(self, algorithm: s.Algorithm) -> Result:
-        """The cost of one execution of the body, in the algorithm's own sizes, without the 1 of the call."""
+        """Derive the cost of one execution of the body, in the algorithm's sizes, without the 1 of the call."""
         if algorithm in self._done:
             return self._done[algorithm]
         if algorithm in self._open:
@@ -126,7 +126,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return closed.ended(lambda each: map_known(closed_amount(each, scope.facts, algorithm), shortest)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
-        """A call of an algorithm (1, and what it costs at the arguments' sizes) or of an extern."""
+        """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
         target = self.module.targets[call]
         if isinstance(target, s.Extern):
             return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}", self.model)
@@ -145,7 +145,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
-        """The sizes and indices of a callee, in those of the caller."""
+        """Return the sizes and indices of a callee in terms of the caller's."""
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
@@ -161,7 +161,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return sizes
 
     def _viewed(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
-        """The extent of the argument that gives a size, where it is a view cut out by the data."""
+        """The extent of the argument that gives a size, if it is a view with data-dependent bounds."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
@@ -169,7 +169,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     # Blocks
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
-        """Statements in sequence; a block with a local array waits for its spawned calls before it ends."""
+        """Derive statements in sequence; a block with a local array waits for its spawned calls before it ends."""
         total = FREE
         steps: list[DerivationStep] = []
         holds_array = False
@@ -193,7 +193,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, tuple(steps)
 
     def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
-        """What is known behind a statement, which others of its block follow."""
+        """Return the scope after a statement, given the statements that follow it in its block."""
         return scope_after(statement, scope)
 
     def let(self, let: s.Let, scope: Scope) -> Outcome:
@@ -241,7 +241,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return arguments.then(run, scope.facts), rule, ()
 
     def _stored(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
-        """The value is evaluated once, then stored: in every element where an array is filled."""
+        """Return the cost of a value evaluated once, then stored, in every element of a filled array."""
         cost = evaluations(s.evaluated(statement), scope, self)
         shape = self.module.filled(statement)
         if shape is None:
@@ -269,7 +269,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return bounds.then(total, scope.facts), rule, children
 
     def _nearest(self, loop: s.Loop, scope: Scope) -> Result:
-        """The cost of a loop: of two bounds the sharper one, where guards are not counted exactly."""
+        """Derive the cost of a loop, by the tighter of two bounds if guards are not counted exactly."""
         before = len(self._guards)
         total, children = self._counted(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:
@@ -280,7 +280,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, children
 
     def _guarded(self) -> Self:
-        """A derivation that counts fewer guards, the others taken never or always."""
+        """Return a derivation that counts fewer guards, and bounds the rest by never and always."""
         if self._rough is None:
             self._rough = copy(self)
             self._rough._counts, self._rough._done, self._rough._guards = self._counts[1:], {}, []
@@ -288,12 +288,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     @property
     def counts_guards(self) -> bool:
-        """Whether a guard is counted where it holds, rather than taken always or never."""
+        """True if a guard is counted where it holds, rather than bounded by always or never."""
         return len(self._counts) > 1
 
     @property
     def ungoverned(self) -> Self:
-        """A derivation that counts no guard: what is guarded is done always or never, whichever is more, or less."""
+        """A derivation that counts no guard: guarded code is bounded by never and always executed."""
         return self._guarded().ungoverned if self.counts_guards else self
 
     def _counted(self, loop: s.Loop, scope: Scope) -> Result:
@@ -322,10 +322,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, children
 
     def _interchanged(self, loop: s.Loop, scope: Scope) -> Tally | None:
-        """The exact cost of a perfect nest with its outer loop as far inside as loops free of its variable reach.
+        """Return the exact cost of a perfect nest with its outer loop moved inwards past independent loops.
 
-        None where no loop is, or none is inside of which it bounds the range, or the cost in that order is not exact.
-        Of skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile have not.
+        None if no loop can be passed, or the moved loop bounds no inner range, or the cost is not exact in that
+        order. For skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile
+        do not.
         """
         passed: list[s.Loop] = []
         body = loop.body
@@ -355,7 +356,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total if total.exact else None
 
     def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
-        """The range of a loop between sizes. Raises NotStaticError."""
+        """Return the range of a loop between sizes. Raises NotStaticError."""
         return static_range(loop, scope)
 
     def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
@@ -364,7 +365,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
-        """A loop over a segment of an offsets array, or up to a declared bound of the data."""
+        """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         found = data_range(loop, scope)
         if found is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
@@ -434,11 +435,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
 
     def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
-        """1 where a condition holds and 0 elsewhere, from 0 to 1 where the data decides, or parts are not counted."""
+        """Bound the indicator of a condition, from 0 to 1 if data decides or it is not counted."""
         return indicator_bounds(condition, scope, lambda taken: self._counts[0](taken, scope))
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
-        """What is known in a branch that the data picks by a condition."""
+        """Return the scope in a branch that data selects by a condition."""
         return scope
 
     def _test(self, condition: s.Expr, scope: Scope) -> Tally:
@@ -449,7 +450,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
-    """Names in an extern's declared cost are symbols of their own, given at `--at`."""
+    """Bind names in an extern's declared cost to symbols of their own, whose values `--at` gives."""
     for name in sorted(s.names(extern.costs) - scope.values.keys()):
         scope = scope.with_value(name, Poly.symbol(name))
     return scope

@@ -1,4 +1,4 @@
-"""Tally: what a stretch of code costs, in any metrics: amounts that add up, and paths through what runs in parallel."""
+"""A tally holds the costs of a stretch of code in several metrics, as amounts that add and as parallel paths."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ T = TypeVar("T")
 
 @record
 class Tally:
-    """`sums` holds the metrics that add up, `paths` those of the critical path; `declared` names what it trusts.
+    """The cost of code: `sums` has additive metrics, `paths` those of the critical path.
 
-    What is not named is 0, or unknown where there is a `gap`. A metric that is split by kinds is counted in all (flops)
-    and by kind (flops.add): of two branches with one addition and one multiplication each kind is 0 or 1, their sum 1.
+    `declared` names the declared costs that it relies on. A metric that is not named is 0, or unknown if there is
+    a `gap`. A metric that is split by kinds is counted in total (flops) and by kind (flops.add): for two branches
+    with one addition and one multiplication each kind is 0 or 1, and their sum 1.
     """
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
@@ -42,13 +43,13 @@ class Tally:
     declared: frozenset[str] = frozenset()
 
     def amount(self, name: str) -> Amount:
-        """A metric; of a path the time at which everything, pending calls too, has ended."""
+        """Return the amount of a metric; for a path the time at which all code, pending calls too, has ended."""
         path = self.paths.get(name)
         found = self.sums.get(name, NOTHING) if path is None else path.finish
         return found if self.gap is None or isinstance(found, UnknownAmount) else self.gap
 
     def whole(self, name: str) -> Amount:
-        """A metric of all kinds: the sum of the kinds where that is exact, which it is more often."""
+        """Return a metric of all kinds: the sum over kinds if it is exact, else the total."""
         kinds = [each for kind, each in self.sums.items() if kind.startswith(f"{name}.")]
         together: Amount = NOTHING
         for each in kinds:
@@ -68,7 +69,7 @@ class Tally:
         return frozenset(self.sums) | frozenset(self.paths)
 
     def then(self, other: Tally, facts: Facts) -> Tally:
-        """The two, one after the other."""
+        """Return the cost of this code followed by other code."""
         if other is FREE:
             return self
         if self is FREE:
@@ -89,7 +90,7 @@ class Tally:
         )
 
     def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[MaxPlusMap], MaxPlusMap]) -> Tally:
-        """Apply a function to every amount that adds up, and one to every path."""
+        """Apply a function to every additive amount, and another one to every path."""
         return replace(
             self,
             sums={name: of_sums(each) for name, each in self.sums.items()},
@@ -97,28 +98,28 @@ class Tally:
         )
 
     def ended(self, function: Callable[[Amount], Amount]) -> Tally:
-        """Apply a function to every amount, those of paths when everything has ended."""
+        """Apply a function to every amount, those of paths at the end of all code."""
         return self.map(function, lambda path: max_plus.serial_map(function(path.finish)))
 
     @property
     def known(self) -> bool:
-        """Whether all can be derived."""
+        """True if every amount is known."""
         return self.gap is None and not any(isinstance(self.amount(name), UnknownAmount) for name in self.names)
 
     @property
     def exact(self) -> bool:
-        """Whether all is known, and exactly."""
+        """True if every amount is known exactly."""
         found = map(self.amount, self.names)
         return self.gap is None and all(isinstance(each, KnownAmount) and each.exact for each in found)
 
     @property
     def length(self) -> int:
-        """The terms of the longest upper bound; 0 of what is not known."""
+        """The number of terms of the longest known upper bound."""
         found = map(self.amount, self.names)
         return max((len(each.upper.terms) for each in found if isinstance(each, KnownAmount)), default=0)
 
     def within(self, other: Tally, facts: Facts) -> Tally:
-        """The same stretch by both of two bounds."""
+        """Combine two bounds of the same code; if neither is proved tighter, use that of `other`."""
         if self.gap is not None or other.gap is not None:
             # What is counted next to a gap is not all.
             return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
@@ -135,17 +136,17 @@ FREE = Tally()
 
 
 def _each(left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: Callable[[T, T], T]) -> Mapping[str, T]:
-    """A function of both, by name."""
+    """Apply a function to the values of both mappings, by name."""
     return {name: function(left.get(name, nothing), right.get(name, nothing)) for name in {**left, **right}}
 
 
 def unknown(reason: str, span: Span | None) -> Tally:
-    """A cost that cannot be derived."""
+    """Return a cost that cannot be derived."""
     return Tally(gap=UnknownAmount(reason, span))
 
 
 def chosen(taken: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
-    """`first` where the indicator is 1, `second` where it is 0, one of the two where it is between."""
+    """Return `first` where the indicator is 1, `second` where it is 0, and bounds where it is undecided."""
     if not taken.exact:
         maybe = chosen(exact_amount(taken.lower), first, one_of(first, second, facts), facts)
         return chosen(exact_amount(taken.upper), maybe, second, facts)
@@ -157,7 +158,7 @@ def chosen(taken: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tal
 
 
 def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
-    """One of the two; the data decides which."""
+    """Return bounds for one of two tallies, selected by data."""
     return first._with(
         second,
         lambda one, other: either_amount(one, other, facts),
@@ -166,17 +167,17 @@ def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
 
 
 def repeated(body: Tally, count: Amount) -> Tally:
-    """A serial body a number of times."""
+    """Return the cost of a serial body that is executed a number of times."""
     return body.map(lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count))
 
 
 @record
 class DerivationStep:
-    """One statement, what it costs each time it is reached, and the steps inside it.
+    """One statement, its cost at each execution, and the steps inside it.
 
-    `rule` says how its counts come about, `span_rule` how its span does where that differs. Inside a loop that does not
-    ascend in ones, tallies hold the number of the iteration, from 0, under the loop variable's name: `counter` gives
-    that number in terms of the variable itself.
+    `rule` describes how its counts come about, `span_rule` how its span does if that differs. Inside a loop that
+    does not ascend by one, tallies contain the number of the iteration, from 0, under the loop variable's name:
+    `counter` gives that number in terms of the variable itself.
     """
 
     span: Span
@@ -187,7 +188,7 @@ class DerivationStep:
     counter: tuple[str, Poly] | None = None
 
     def mapped(self, function: Callable[[Poly], Poly]) -> DerivationStep:
-        """The same steps with a function applied to every expression."""
+        """Apply a function to every expression of the steps."""
         return replace(
             self,
             tally=self.tally.ended(lambda amount: map_known(amount, function)),

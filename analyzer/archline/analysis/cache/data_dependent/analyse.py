@@ -1,8 +1,8 @@
-"""io of algorithms of which the data decides the sizes of recursive calls, by what is divided, at sizes, Z and L.
+"""Bound the io of recursions whose call sizes depend on data, by the volume that calls divide, at sizes, Z and L.
 
-Of calls in a loop little may be known but what their volumes add up to: N of them with concave bounds f come to
-N*f(V/N) at most where those add up to V. Where a size q differs that is no volume, but adds up to Q, it is for any
-price p N*g(V/N) + p*Q at most, with g a concave function that is no less than f - p*q at any q.
+Of the calls in a loop little may be known except the sum of their volumes: N calls with a concave bound f cost
+at most N*f(V/N) if their volumes sum to V. If a size q that is not a volume varies, but sums to Q, they cost
+at most N*g(V/N) + p*Q for any price p, with g a concave function that is at least f - p*q for all q.
 """
 
 from __future__ import annotations
@@ -53,17 +53,16 @@ from archline.recurrences.exact.at_call import NotComparableError
 CALLS = "calls"
 BY_DATA = a.Data | a.Offset | a.Gap
 MAX_RANGE = 512
-"""How many values of a size of calls are looked at."""
+"""The maximum number of values of a size that are enumerated."""
 MAX_TERM_PRODUCTS = 2_000_000
 
 
 @record(eq=False)
 class CallSiteSummary:
-    """The calls that one place in the text makes, in sizes of the caller.
+    """Bounds on the calls that one call site makes, in sizes of the caller.
 
-    `count`: how many there are at most. `same`: sizes that all of them have. `most`: what others are at most. `sums`:
-    pairs of a total and a number >= 1; of each pair, the sizes of all calls add up to the one divided by the other at
-    most.
+    `count` bounds their number, `same` has sizes that are equal in all, `most` bounds the other sizes. `sums` has
+    pairs of a total and a number >= 1: the sizes of all calls add up to at most the total divided by the number.
     """
 
     target: s.Algorithm
@@ -75,9 +74,9 @@ class CallSiteSummary:
 
 @record(eq=False)
 class NonRecursiveCaller:
-    """What an algorithm that does not call itself costs but for the calls that it makes, at most, and those.
+    """An algorithm that does not call itself: its own cost, and its call sites.
 
-    `given` and `made` are the words of its arguments and of its own arrays, with ends of lines.
+    `given` and `made` are the words of its arguments and of its local arrays, including partial lines.
     """
 
     cost: Poly
@@ -87,7 +86,7 @@ class NonRecursiveCaller:
 
 
 def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> NonRecursiveCaller:
-    """What an algorithm that does not call itself does, with the costs of a model. Raises UndividedError."""
+    """Summarise an algorithm that does not call itself, under a cost model. Raises UndividedError."""
     gathering = _CallSiteCollector(module, model)
     tally, _ = gathering.algorithm(algorithm)
     if tally.gap is not None:
@@ -98,7 +97,7 @@ def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -
 
 @record(eq=False)
 class _CallContext:
-    """A call as it is met: what its sizes are there."""
+    """A call where it occurs, with bounds on its sizes."""
 
     label: str
     target: s.Algorithm
@@ -107,7 +106,7 @@ class _CallContext:
     others: tuple[str, ...]
 
     def call_amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
-        """What each call adds to the totals, by their names."""
+        """Yield the amounts that each call adds to the totals, by name."""
         yield f"{self.label} {CALLS}", exact_amount(ONE)
         for name in self.others:
             for factor in (None, *self.same):
@@ -115,7 +114,7 @@ class _CallContext:
                 yield self._total_name(name, factor), at_sizes(exact_amount(value), sizes, facts, call)
 
     def summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
-        """The totals over all calls."""
+        """Build the summary of the call site from the totals of all calls."""
         count = _upper_amount(amounts, f"{self.label} {CALLS}")
         sums = {name: tuple(self._sum_terms(name, amounts)) for name in self.others}
         return CallSiteSummary(self.target, count, self.same, self.most, sums)
@@ -131,7 +130,7 @@ class _CallContext:
 
 
 class _CallSiteCollector(Derivation):
-    """Counts calls that lead to recursion, and adds up their sizes, where others look into them."""
+    """Collects calls of recursive algorithms and sums their sizes, instead of deriving their cost."""
 
     def __init__(self, module: Module, model: WordModel) -> None:
         super().__init__(module, coarse=False, model=model)
@@ -161,7 +160,7 @@ def _by_data(value: Poly) -> bool:
 
 
 def _bound_in_caller_symbols(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
-    """The most that a value is, in symbols of the caller alone; None where that is not found."""
+    """Bound a value from above in symbols of the caller alone; None if that fails."""
 
     def foreign(value: Poly) -> Atom | None:
         young = next((name for name in reversed(facts.bounds) if name in value.names - own), None)
@@ -183,7 +182,7 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class FetchTotals:
-    """What calls fetch at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
+    """Bounds on the words that calls fetch, in units of 1/L line; `room` is the cache size in words."""
 
     around: Mapping[s.Algorithm, NonRecursiveCaller]
     divided: Mapping[s.Algorithm, DividedAlgorithm]
@@ -192,7 +191,7 @@ class FetchTotals:
     room: int
 
     def at(self, algorithm: s.Algorithm, sizes: Sizes) -> fmpq:
-        """What one call of an algorithm fetches. Raises UndividedError."""
+        """Bound what one call of an algorithm fetches, in units of 1/L line. Raises UndividedError."""
         if algorithm not in self.around:
             return (
                 self.fetched_by_calls(CallBatch.of_one(self.divided[algorithm], sizes))
@@ -218,7 +217,7 @@ class FetchTotals:
         return fetched if touched is None else min(fetched, touched)
 
     def _footprint_if_fits(self, own: NonRecursiveCaller, place: PointValues) -> fmpq | None:
-        """All that is touched, if it fits and is known."""
+        """The footprint of a call in words, if it is known and fits in the cache; else None."""
         touched = place.number(own.given) + place.number(own.made)
         if touched <= self.room:
             try:
@@ -228,14 +227,14 @@ class FetchTotals:
         return touched if touched <= self.room else None
 
     def _fetched_at_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
-        """What all calls of one place in the text fetch."""
+        """Bound what all calls of a call site fetch, in units of 1/L line."""
         if site.target in self.divided:
             return self.fetched_by_calls(CallBatch.of(self.divided[site.target], site, place))
         read = _EvaluatedSite(site, place)
         return read.count * self.at(site.target, read.same) if read.count > 0 else NOTHING
 
     def _stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
-        """The local arrays of one of the calls at most."""
+        """Bound the words of local arrays of a call of a call site."""
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
@@ -248,7 +247,7 @@ class FetchTotals:
         return there.number(inner.made) + max((self._stack_words(each, there) for each in inner.sites), default=NOTHING)
 
     def fetched_by_calls(self, calls: CallBatch) -> fmpq:
-        """What calls of a recursive algorithm fetch together."""
+        """Bound what a batch of calls of a recursive algorithm fetches, in units of 1/L line."""
         if calls.count <= 0:
             return NOTHING
         bounds = [(size, self.solving.bound(state, calls.largest)) for size, state in calls.states]
@@ -264,7 +263,7 @@ class FetchTotals:
 
 
 def _discounted_bound(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Concave:
-    """What is nowhere below any of the bounds less its size times a price."""
+    """The least concave bound on each bound less its size times a price."""
     return covering(
         (place, value - price * size) for size, bound in bounds for place, value in bound.points(NOTHING, end)
     )
@@ -272,9 +271,10 @@ def _discounted_bound(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: f
 
 @record
 class CallBatch:
-    """So many calls of a recursive algorithm: their volume in all, and that of one at most.
+    """A number of calls of a recursive algorithm, with their total volume and the largest volume.
 
-    `states`: by the size that differs, what sizes they may have. `differing`: what that adds up to.
+    `states` are the possible call states, by the value of the size that varies; `differing` bounds the sum of that
+    size.
     """
 
     count: int
@@ -285,7 +285,7 @@ class CallBatch:
 
     @classmethod
     def of_one(cls, own: DividedAlgorithm, sizes: Sizes) -> CallBatch:
-        """One call of known sizes. Raises UndividedError where one is missing."""
+        """Build the batch of one call of known sizes. Raises UndividedError if a size is missing."""
         if not sizes.keys() >= set(own.function.parameters):
             raise UndividedError
         caps = {name: fmpq(sizes[name]) for name in own.measured}
@@ -295,7 +295,7 @@ class CallBatch:
 
     @classmethod
     def of(cls, own: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
-        """The calls of a place in the text. Raises UndividedError."""
+        """Build the batch of a call site. Raises UndividedError."""
         read = _EvaluatedSite(site, place)
         if read.count <= 0:
             return cls(0, NOTHING, NOTHING, ())
@@ -320,7 +320,7 @@ def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq
 
 
 class _EvaluatedSite:
-    """Calls of a place in the text at sizes of the caller: how many, and which sizes are the same in all of them."""
+    """A call site at sizes of the caller: the number of calls, and the sizes equal in all."""
 
     def __init__(self, site: CallSiteSummary, place: PointValues) -> None:
         self._site, self._place = site, place
@@ -328,7 +328,7 @@ class _EvaluatedSite:
         self.same = {name: int(place.number(value)) for name, value in site.same.items()}
 
     def sum(self, name: str) -> fmpq:
-        """What a size adds up to at most. Raises UndividedError."""
+        """Bound the sum of a size over all calls. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.count * self.same[name])
         number = self._place.number
@@ -339,14 +339,14 @@ class _EvaluatedSite:
         return min(totals)
 
     def most(self, name: str) -> fmpq:
-        """What a size is at most. Raises UndividedError."""
+        """Bound a size from above. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.same[name])
         ends = [self._place.number(self._site.most[name])] if name in self._site.most else []
         return min([self.sum(name), *ends])
 
     def values(self, own: DividedAlgorithm, name: str) -> range:
-        """What a size may be. Raises UndividedError where that is too much."""
+        """List the values that a size may have. Raises UndividedError if they are too many."""
         found = range(own.function.least[name], int(self.most(name).floor()) + 1)
         if not 0 < len(found) <= MAX_RANGE:
             raise UndividedError
@@ -354,7 +354,7 @@ class _EvaluatedSite:
 
 
 class _SharingPolicy(NamedTuple):
-    """Which loops share lines, and whether volumes are words, or about what they cost."""
+    """The loops that share lines, and whether volumes are words or costs."""
 
     sharing: Sharing
     by_words: bool
@@ -362,20 +362,20 @@ class _SharingPolicy(NamedTuple):
 
 @dataclass(eq=False)
 class DataDivisionBounds:
-    """Bounds on io of an algorithm."""
+    """Upper bounds on the io of an algorithm with data-dependent call sizes."""
 
     module: Module
     algorithm: s.Algorithm
 
     def at(self, point: Mapping[str, int]) -> int:
-        """At most so many lines are fetched at sizes, Z and L. Raises UndividedError."""
+        """Bound the lines fetched at sizes, Z and L. Raises UndividedError."""
         known = [each for way in self._sharing_policies(point) if (each := self._at(point, way)) is not None]
         if not known:
             raise UndividedError
         return min(known)
 
     def _sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
-        """Those for which there is room for the lines that loops keep, and which differ from others."""
+        """Yield distinct policies whose shared lines fit in the cache."""
         for way in starmap(_SharingPolicy, product(Sharing, (True, False))):
             table = self._policy_table(point["L"], way)
             if (
@@ -409,9 +409,9 @@ class DataDivisionBounds:
 
 @record(eq=False)
 class _PolicyTable:
-    """What is divided, of lines and of local arrays, and what is around that, at one L.
+    """The divided algorithms under a policy at one L, for lines and local arrays, and their callers.
 
-    `kept`: how many lines loops keep at a time.
+    `kept` is the number of lines that loops hold at a time.
     """
 
     lines: Mapping[s.Algorithm, DividedAlgorithm]
@@ -422,12 +422,12 @@ class _PolicyTable:
 
     @property
     def has_several_sizes(self) -> bool:
-        """Whether volumes are of several sizes somewhere, so that it matters what counts how much."""
+        """True if some volume has several sizes, so that their weights matter."""
         return any(len(each.measured) > 1 for each in self.lines.values())
 
     @cached_property
     def local_arrays(self) -> Making:
-        """The local arrays of what is divided, whatever Z is."""
+        """A bound on the stack words of divided algorithms, independent of Z."""
         made = {own: self.made[algorithm] for algorithm, own in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
@@ -468,6 +468,6 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, way: 
 def _non_recursive_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
-    """The first algorithm and what it calls, of those around recursive ones, each with the calls it makes of others."""
+    """Summarise the first algorithm and those leading to recursive ones, unless recursive themselves."""
     around = [each for each in reached if each is reached[0] or recurses(module, each)]
     return {each: summarise_caller(module, each, model) for each in around if not component(module, each)}

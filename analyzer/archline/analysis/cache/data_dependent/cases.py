@@ -1,4 +1,4 @@
-"""Concave bounds of recursive algorithms at one Z and L, by cases of their volume, from small volumes up."""
+"""Solve for concave bounds of recursive algorithms at one Z and L, by cases of their volume, in increasing order."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from archline.numbers import fmpq
 from archline.records import memoised, record
 
 Sizes = tuple[int, ...]
-"""The sizes of a call that are known, in order."""
+"""The known sizes of a call, in order."""
 Line = tuple[fmpq, fmpq]
-"""A value at volume 0 and a slope >= 0, of what is no more anywhere."""
+"""A value at volume 0 and a slope >= 0, of a linear upper bound."""
 Caps = tuple[tuple[str, fmpq], ...]
-"""What sizes that the data decides are at most, in a call and in all that it makes of itself."""
+"""Upper bounds on data-dependent sizes, which hold in a call and in its recursive calls."""
 MAX_COUNT = 100
-"""How often a case may make the same call of a volume that the data decides."""
+"""The maximum number of times that a case may make the same call of a data-dependent volume."""
 MAX_STATES = 5_000
 
 
 class CallState(NamedTuple):
-    """An algorithm, and what is known of the sizes of a call."""
+    """An algorithm with the known sizes of a call, and caps on the sizes that depend on data."""
 
     own: DividedAlgorithm
     sizes: Sizes
@@ -35,19 +35,19 @@ class CallState(NamedTuple):
 
     @classmethod
     def of(cls, own: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
-        """A call with known sizes, and others up to caps."""
+        """Build the state of a call with known sizes, and caps on others."""
         sizes = tuple(known[name] for name in own.known_sizes)
         return cls(own, sizes, tuple((name, caps[name]) for name in own.non_increasing_sizes if name in caps))
 
     @property
     def known_sizes(self) -> dict[str, Poly]:
-        """The known sizes."""
+        """The known sizes as constants, by name."""
         return {name: Poly.constant(size) for name, size in zip(self.own.known_sizes, self.sizes, strict=True)}
 
 
 @record(eq=False)
 class CallAtSizes:
-    """A call at known sizes: its volume, or what part of the caller's it has at most."""
+    """A call at known sizes: its volume, or its largest share of the caller's."""
 
     count: int
     state: CallState
@@ -57,7 +57,7 @@ class CallAtSizes:
 
 @record(eq=False)
 class CaseAtSizes:
-    """A case at known sizes: between which volumes it comes, what it costs itself, and its calls."""
+    """A case at known sizes: its range of volumes, its own cost, and its calls."""
 
     low: fmpq
     high: fmpq
@@ -67,16 +67,16 @@ class CaseAtSizes:
 
 
 class CasesAtSizes:
-    """Cases at known sizes, whatever Z is."""
+    """The cases at known sizes, cached independently of Z."""
 
     @memoised
     def cases(self, state: CallState, end: fmpq) -> tuple[CaseAtSizes, ...]:
-        """The cases that come at known sizes and at volumes up to an end. Raises UndividedError."""
+        """The cases that apply at known sizes and volumes up to `end`. Raises UndividedError."""
         return tuple(_cases(state, end))
 
 
 def given_at(state: CallState, line: int, end: fmpq) -> Concave:
-    """The lines that a call is given by its volume, in parts of 1/L, with ends. Raises UndividedError."""
+    """Bound the words of a call's arguments, in whole lines, by its volume. Raises UndividedError."""
     words, rest, apart = (each.substitute(state.known_sizes) for each in state.own.plain_words)
     counts = size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
@@ -89,7 +89,7 @@ def given_at(state: CallState, line: int, end: fmpq) -> Concave:
 
 
 def by_volume(slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq) -> Concave:
-    """The most of a sum of sizes by their volume: those that count most come first, each up to its cap."""
+    """Bound a sum of sizes by their volume: those of largest weight fill up first, each to its cap."""
     return Concave(
         NOTHING,
         steep((min(end, counts[name] * caps[name]) if name in caps else end, slope) for name, slope in slopes.items()),
@@ -112,7 +112,7 @@ def _cases(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
 
 
 def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
-    """How much each of the sizes that the data decides counts."""
+    """The weight of each data-dependent size in the volume. Raises UndividedError."""
     found = _positive_coefficients(own.plain_volume.substitute(numbers))
     if found.keys() != own.measured:
         raise UndividedError
@@ -120,7 +120,7 @@ def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str
 
 
 def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
-    """The factors > 0 of a sum of sizes."""
+    """The coefficients of a sum of sizes, which must be positive. Raises UndividedError."""
     found: dict[str, fmpq] = {}
     for monomial, number in value.terms.items():
         match monomial:
@@ -134,7 +134,7 @@ def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
 def _volume_range(
     case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
-    """What measured sizes are at least in a case, and at most where that is known; None if the case never comes."""
+    """Bound the measured sizes of a case from below, and from above if known; None if it cannot occur."""
     if any(each < 0 for each in _constant_values(case.known, numbers)):
         return None
     least: dict[str, fmpq] = {}
@@ -163,7 +163,7 @@ def _constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> lis
 
 @record(eq=False)
 class _CaseReader:
-    """Reads expressions of a case at known sizes, for volumes up to the highest."""
+    """Evaluates expressions of a case at known sizes, for volumes up to the highest."""
 
     case: DivisionCase
     numbers: Mapping[str, Poly]
@@ -172,7 +172,7 @@ class _CaseReader:
     high: fmpq
 
     def call(self, inner: DividedCall) -> CallAtSizes:
-        """A call at the sizes. Raises UndividedError where they are not known, or how often it is made."""
+        """Return a call at the sizes. Raises UndividedError if its sizes or its count are unknown."""
         count = _integer_value(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_COUNT:
             raise UndividedError
@@ -183,7 +183,7 @@ class _CaseReader:
         return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or NOTHING)
 
     def cost(self, value: Poly) -> Concave:
-        """What the value is at most, by volume. Raises UndividedError."""
+        """Bound a value from above by volume. Raises UndividedError."""
         start, slope, sizes = self._linear_parts(value)
         return by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
 
@@ -193,7 +193,7 @@ class _CaseReader:
         return start, slope + max(sizes.values(), default=NOTHING)
 
     def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
-        """What the value is at volume 0, what it rises by beside sizes, and by each of those, where it does."""
+        """The value at volume 0, its slope in terms other than sizes, and its slopes by size."""
         start, slope = NOTHING, NOTHING
         sizes: dict[str, fmpq] = {}
         for monomial, number in self._without_data(value).terms.items():
@@ -213,7 +213,7 @@ class _CaseReader:
         return max(start, NOTHING), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:
-        """The value with the ends of what the data decides, from young to old, as far as it stands by itself."""
+        """Replace linear data-dependent symbols by their bounds, youngest first."""
         for name in reversed(tuple(self.case.bounds)):
             atom = Symbol(name)
             if atom not in value.atoms() or name in self.weights:
@@ -234,7 +234,7 @@ class _CaseReader:
         return known or self.case.facts.nonnegative(Poly.of_atom(atom))
 
     def _product(self, monomial: Monomial) -> Line:
-        """Factors that are at least 0: the first as a line, of the others the most that they are."""
+        """Bound a product of nonnegative factors: the first linearly, the rest by their maxima."""
         start, slope = fmpq(1), NOTHING
         for place, (atom, power) in enumerate(monomial):
             if power < 0 or not self._nonnegative(atom):
@@ -267,7 +267,7 @@ class _CaseReader:
 
 
 def constant_value(value: Poly) -> fmpq:
-    """The value of an expression without sizes. Raises UndividedError for any other."""
+    """The value of a constant expression. Raises UndividedError for any other."""
     if not value.is_constant:
         raise UndividedError
     return value.constant_term
@@ -282,14 +282,14 @@ def _integer_value(value: Poly) -> int:
 
 @dataclass(eq=False)
 class ConcaveSolver(ABC):
-    """Concave bounds by algorithm and known sizes, each up to some volume."""
+    """Solves for concave bounds by algorithm and known sizes, each up to some volume."""
 
     volumes: CasesAtSizes
     _found: dict[CallState, tuple[fmpq, Concave]] = field(default_factory=dict)
     _active: set[CallState] = field(default_factory=set)
 
     def bound(self, state: CallState, end: fmpq) -> Concave:
-        """What calls of a volume up to the end come to at most. Raises UndividedError."""
+        """Bound the cost of calls of volumes up to `end`. Raises UndividedError."""
         known = self._found.get(state)
         if known is not None and known[0] >= end:
             return known[1]
@@ -327,7 +327,7 @@ class ConcaveSolver(ABC):
         return known
 
     def _at_call(self, caller: CallState, known: Concave, end: fmpq, call: CallAtSizes) -> Concave:
-        """What a call comes to, by its volume; where that is a number, at any."""
+        """Bound the cost of a call by its volume; a constant if the volume is a number."""
         if call.volume is not None:
             return Concave(self.bound(call.state, call.volume).at(call.volume))
         return known if call.state == caller else self.bound(call.state, call.share * end)
@@ -336,16 +336,19 @@ class ConcaveSolver(ABC):
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[Concave, fmpq | None]:
-        """A bound up to some volume, and that: `first`, at which cases with calls come, or more; None for the end."""
+        """Bound small calls, up to a volume of at least `first`, where cases with calls begin.
+
+        Returns the bound and that volume; None for the end.
+        """
 
     @abstractmethod
     def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
-        """What a case comes to: the most of some functions."""
+        """Yield functions whose maximum bounds the cost of a case."""
 
 
 @dataclass(eq=False)
 class StackWordsSolver(ConcaveSolver):
-    """The words of local arrays of a call and of all calls in it, of which one at a time is active."""
+    """Bounds the words of local arrays of a call and its callees; one callee is active at a time."""
 
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
@@ -359,12 +362,12 @@ class StackWordsSolver(ConcaveSolver):
 
 
 Making = Callable[[CallState, fmpq], Concave]
-"""The words of local arrays of calls, by their volume up to an end."""
+"""The words of local arrays of calls, as a function of their volume up to an end."""
 
 
 @dataclass(eq=False)
 class FetchedLinesSolver(ConcaveSolver):
-    """What a call fetches at most, in parts of 1/L of a line. `room`: the words of the lines of fast memory."""
+    """Bounds what a call fetches, in units of 1/L line; `room` is the cache size in words."""
 
     line: int = 1
     room: int = 0
@@ -396,7 +399,7 @@ class FetchedLinesSolver(ConcaveSolver):
 
 
 def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
-    """What cases without calls cost up to a volume."""
+    """Bound the cost of cases without calls, up to a volume."""
     points: list[Point] = []
     for each in leaves:
         if each.low <= end:
@@ -405,7 +408,7 @@ def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
 
 
 def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
-    """The largest place up to an end with no more than `most`; None where there is none."""
+    """The largest argument, up to `end`, at which a concave function is at most `most`; None if none."""
     if value.start > most:
         return None
     place, height = NOTHING, value.start
@@ -417,7 +420,7 @@ def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
 
 
 def _passes_on(case: CaseAtSizes, state: CallState) -> bool:
-    """Whether a case costs what the one call that it makes, of itself, does."""
+    """Test whether a case costs nothing and makes one call in the same state."""
     match case.calls:
         case (call,):
             return call.count == 1 and call.state == state and case.cost == Concave()

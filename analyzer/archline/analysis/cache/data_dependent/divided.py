@@ -1,9 +1,9 @@
-"""io of recursive algorithms whose data decides how what a call is given is divided among the calls it makes.
+"""Extract recursive algorithms whose data decides how their arguments are divided among calls.
 
-The rule is that of `recursion`: a call whose arrays fit fetches their lines, any other what its parts do. What the data
-divides is measured by the volume of a call: its words that depend on sizes of the data, or about what they cost. A
-bound is a concave function of the volume, for each set of the other sizes: however a volume is divided, concave
-functions of the parts come to no more than their pieces from steep to flat.
+The rule is that of `recursion`: a call whose arrays fit fetches their lines, any other sums its parts. The
+volume of a call measures what the data divides: its words that depend on data-dependent sizes, or about their
+cost. A bound is a concave function of the volume, for each set of the other sizes: for any division of a
+volume, concave functions of the parts sum to at most their pieces in order of decreasing slope.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import SizeFunction
 
 SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
-"""What part of a volume calls are tried to have at most."""
+"""The shares of a volume that are tried as upper bounds for calls."""
 
 
 class UndividedError(Exception):
-    """Calls are not of this kind, or their sizes not of a form that volumes are found for."""
+    """Calls do not divide a volume, or their sizes have a form without a volume."""
 
 
 @record(eq=False)
 class DividedCall:
-    """A call: how often, of what, and the volume that it has. `share`: at most this part of the caller's.
+    """A call: its number, its target, and its volume, at most the part `share` of the caller's.
 
-    `within`: sizes of the caller that those of the target are no more than.
+    `within` maps sizes of the target to sizes of the caller that bound them.
     """
 
     factor: Poly
@@ -55,10 +55,10 @@ class DividedCall:
 
 @record(eq=False)
 class DivisionCase:
-    """A case of an algorithm: what is at least 0 in it, what it costs itself, and its calls.
+    """A case of an algorithm: its conditions, its own cost, and its calls.
 
-    `bounds`: between what sizes and integers of the data lie, from old to young. `share`: what part of the volume all
-    calls together have at most.
+    `bounds` has lower and upper bounds of sizes and data-dependent integers, oldest first. `share` bounds the part
+    of the volume that all calls have together.
     """
 
     known: tuple[Poly, ...]
@@ -71,10 +71,10 @@ class DivisionCase:
 
 @dataclass(eq=False)
 class DividedAlgorithm:
-    """An algorithm: its sizes, those that some call leaves to the data, their volume, and what it is given.
+    """An algorithm with its data-dependent sizes (`measured`), their volume, and its argument words.
 
-    The lines that a call is given are no more, in parts of 1/L, than `words` and `rest`, nor than L times `words` and
-    `apart`, which is less where there is little in each array. `words` depend on what the data decides, the others not.
+    The lines of its arguments, in units of 1/L, are at most `words` + `rest`, and at most L*`words` + `apart`,
+    which is less if each array has few words. Only `words` depends on data-dependent sizes.
     """
 
     function: SizeFunction
@@ -87,18 +87,18 @@ class DividedAlgorithm:
 
     @cached_property
     def plain_volume(self) -> Poly:
-        """The volume in the sizes themselves."""
+        """The volume in terms of the sizes themselves."""
         return self.function.facts.restore(self.volume)
 
     @cached_property
     def plain_words(self) -> tuple[Poly, Poly, Poly]:
-        """The words, those beside them, and those beside L times them, in the sizes themselves."""
+        """The three word counts `words`, `rest` and `apart`, in terms of the sizes themselves."""
         words, rest, apart = map(self.function.facts.restore, (self.words, self.rest, self.apart))
         return words, rest, apart
 
     @cached_property
     def non_increasing_sizes(self) -> tuple[str, ...]:
-        """The measured sizes that are no more in any of the calls that it makes of itself."""
+        """The measured sizes that never increase in recursive calls."""
         inner = [each for case in self.cases for each in case.inner]
         if any(self in each.target.reachable for each in inner if each.target is not self):
             return ()
@@ -107,12 +107,12 @@ class DividedAlgorithm:
 
     @property
     def reachable(self) -> set[DividedAlgorithm]:
-        """What it calls, directly or not."""
+        """All algorithms that it calls, directly or indirectly."""
         return {*call_graph.reached(lambda one: [each.target for case in one.cases for each in case.inner], self)}
 
     @cached_property
     def known_sizes(self) -> tuple[str, ...]:
-        """The sizes that are known."""
+        """The sizes that do not depend on data."""
         return tuple(name for name in self.function.parameters if name not in self.measured)
 
 
@@ -125,10 +125,10 @@ def divided_algorithms(
     by_words: bool,
     known: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
 ) -> dict[s.Algorithm, DividedAlgorithm]:
-    """What the data divides among the calls of recursive algorithms of those that are reached, with their costs.
+    """Extract the divided form of all recursive algorithms that are reached, with their costs.
 
-    `by_words`: volumes are words, not about what they cost. `known`: where the same sizes are to be measured. Raises
-    UndividedError.
+    `by_words` measures volumes in words, instead of costs. `known` has algorithms whose measured sizes are to be
+    adopted. Raises UndividedError.
     """
     statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, SizeFunction] = {}
@@ -158,7 +158,7 @@ def divided_algorithms(
 
 
 def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
-    """What an algorithm costs at most, None where that is nothing. Raises UndividedError."""
+    """The upper cost of an algorithm, None if it is zero. Raises UndividedError."""
     extracted = statements.recursions.extracted(algorithm)
     if extracted.system(METRIC) is None:
         return None
@@ -175,7 +175,7 @@ def _monomial_names(monomial: Monomial) -> frozenset[str]:
 def _data_dependent_sizes(
     functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
-    """The sizes that some call leaves to the data, by function; those known among them."""
+    """The sizes of each function that some call passes from data, including the known ones."""
     found = {**dict.fromkeys(functions, frozenset[str]()), **known}
     while True:
         before = dict(found)
@@ -202,14 +202,14 @@ def _calls_in(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.
 
 
 def parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
-    """The words of what an algorithm is given, filled up to whole lines."""
+    """The words of an algorithm's arguments, rounded up to whole lines."""
     return declared_scope(module, algorithm).facts.restore(
         _parameter_word_parts(module, algorithm, in_rows, frozenset(), line)[1]
     )
 
 
 def _weighted_size(name: str, function: SizeFunction) -> Poly:
-    """A size as often as it counts in what some case costs, or once: about what it comes to."""
+    """A size times its largest coefficient in the costs of cases, at least 1."""
     size = Poly.symbol(name)
     (monomial,) = size.terms
     counts = (equation.value.terms.get(monomial, fmpq(0)) for equation in function.equations)
@@ -219,9 +219,9 @@ def _weighted_size(name: str, function: SizeFunction) -> Poly:
 def _parameter_word_parts(
     module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
 ) -> tuple[Poly, Poly, Poly]:
-    """The words of a call that depend on what is measured, those beside them, and those beside L times them.
+    """The argument words that depend on measured sizes, the rest, and the rest to L times them.
 
-    Of arrays in rows, the words of each row are filled up to whole lines; of others each has its own line.
+    Rows of arrays that lie in rows are rounded up to whole lines; elements of other arrays have a line each.
     """
     scope = declared_scope(module, algorithm)
     volume, rest, apart = ZERO, ZERO, ZERO
@@ -238,7 +238,7 @@ def _parameter_word_parts(
 
 
 def _split_terms(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
-    """The terms with sizes that the data decides, and the others."""
+    """Split a value into the terms that mention data-dependent sizes, and the rest."""
     varying = {
         monomial: number
         for monomial, number in value.terms.items()
@@ -276,7 +276,7 @@ def _divided_call(
     call: a.Applied,
     decided: frozenset[str],
 ) -> tuple[DividedCall, Poly]:
-    """A call, and the volume it has of what is divided."""
+    """Return a call, and the volume that it takes from the divided one."""
     restore = step.facts.restore
     volume = step.facts.simplify(target.volume.substitute(sizes_of_call(target.function, call.arguments)))
     arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
@@ -302,5 +302,5 @@ def _within(
 
 
 def _largest_share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
-    """The least part that a volume is known to be of another at most."""
+    """The least of the tried shares that bounds a volume in proportion to another; None if none does."""
     return next((share for share in SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)

@@ -1,9 +1,10 @@
-"""Lines that a window of the execution touches for certain: footprints bounded from below.
+"""Bound footprints from below: count lines that a window of the execution touches for certain.
 
-The loops of a window are taken away one by one, the innermost first. What has been touched is, for every dimension of
-the array, an interval of subscripts, all of them taken. A loop that moves one interval joins neighbours to a longer one
-(so the tiles of a row are the row); one that picks a row stays as a sum over rows; of any other only its first, middle
-or last iteration is looked at. Every amount is at most the number of lines of the array that the window touches.
+The loops of a window are projected out one by one, the innermost first. The touched region is, in every
+dimension of the array, a fully touched interval of subscripts. A loop that moves one interval joins neighbours
+to a longer one (so the tiles of a row become the row); one that selects a row remains as a sum over rows; of
+any other loop only the first, middle or last iteration is considered. Every amount is at most the number of
+lines of the array that the window touches.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from archline.records import record, replace
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
 MAX_WAYS = 6
 BUDGET, MAX_TERMS = 2_000, 60
-"""Term products for one sum, and terms of one; what needs more is bounded by a simpler one, or not at all."""
+"""Limits on the term products of one sum, and on its terms; larger sums are replaced by simpler bounds, or omitted."""
 _Add = Callable[[Poly, WindowLoop, Facts], Poly]
 
 
 @record(eq=False)
 class FootprintLowerBound:
-    """The lines that a spot adds to windows, from below."""
+    """A lower bound on the lines that a certain access adds to windows."""
 
     spot: CertainAccess
     windows: WindowSet
@@ -53,7 +54,7 @@ class FootprintLowerBound:
 
     @property
     def contiguous_dimension(self) -> int | None:
-        """The dimension along which places share lines, if there is one."""
+        """The dimension along which elements share lines; None in Z-Morton order."""
         return self._taking.contiguous_dimension
 
     @cached_property
@@ -67,12 +68,12 @@ class FootprintLowerBound:
 
     @cached_property
     def _loop_facts(self) -> list[Facts]:
-        """What holds around each turn, and inside the last."""
+        """The facts around each loop, and inside the last one."""
         return [self.windows.loop_facts(self._loops[:place]) for place in range(len(self._loops) + 1)]
 
     @cached_property
     def parts(self) -> list[CertainRegion]:
-        """What is touched in every way that loops and conditions are taken away."""
+        """The regions that remain when all inner loops and conditions are projected out, one for each choice."""
         turns, known = self._loops, self._loop_facts
         needs = ways_all_at_least_zero(self.spot.when, known[-1])
         ways = [TouchedBox(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
@@ -84,18 +85,18 @@ class FootprintLowerBound:
         return [CertainRegion(self, way) for way in ways]
 
     def row_facts(self, seen: TouchedBox) -> list[Facts]:
-        """What holds around each of the rows, from the outside in, and in the last."""
+        """List the facts around each of the rows, from the outermost in, and in the last one."""
         around = [self._loop_facts[len(self.windows.outer)]]
         for row in reversed(seen.rows):
             around.append(facts_in_iteration(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
         return around
 
     def total_bounds(self, seen: TouchedBox, words: bool) -> list[Poly]:
-        """The lines of each window, or its places over L, added up over all: every one is a lower bound."""
+        """List lower bounds on the lines of each window, or on words/L if `words`, summed over all windows."""
         return [each for each in dict.fromkeys(self._bounds(seen, words)) if each]
 
     def _bounds(self, seen: TouchedBox, only_words: bool) -> Iterator[Poly]:
-        """The lines summed over rows and windows: whole lines if there is a closed form, else words/L, and rows."""
+        """Sum lines over rows and windows: whole lines if a closed form exists, else words/L, or rows."""
         around = self.row_facts(seen)
         rows, words = self._amount(seen, around[-1])
         if not only_words:
@@ -115,7 +116,6 @@ class FootprintLowerBound:
                 yield one_each
 
     def _amount(self, seen: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
-        """The rows of the box, and the words of each."""
         rows, words = ONE, ONE
         for dimension, interval in enumerate(seen.box):
             if interval is None:
@@ -128,7 +128,7 @@ class FootprintLowerBound:
         return rows, words if seen.spaced is None else seen.spaced[0]
 
     def _sum_over_rows(self, seen: TouchedBox, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
-        """An amount of every row summed over rows and windows; None where that has no closed form."""
+        """Sum an amount of each row over rows and windows; None without a closed form."""
         try:
             with effort.budget(BUDGET):
                 for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
@@ -141,7 +141,7 @@ class FootprintLowerBound:
             return None
 
     def _elements(self, count: Poly) -> Poly:
-        """The lines of so many elements, wherever they are."""
+        """Bound from below the lines of a number of elements at arbitrary addresses."""
         alone = not self.windows.outer and a.is_integral(count)
         return a.ceil_div(count, LINE) if alone else count * PER_LINE
 
@@ -159,24 +159,25 @@ class FootprintLowerBound:
 
     @property
     def _outside(self) -> list[Facts]:
-        """What holds around each loop outside."""
+        """The facts around each outer loop."""
         return self._loop_facts[: len(self.windows.outer)]
 
 
 @record(eq=False)
 class CertainRegion:
-    """Places of a spot that windows touch for certain."""
+    """Elements of a certain access that windows are certain to touch."""
 
     least: FootprintLowerBound
     seen: TouchedBox
 
     @cached_property
     def hull(self) -> list[HalfOpenInterval | None]:
-        """Subscripts outside of which there is no place of any row in a window; None where that is not known."""
+        """An interval of each dimension that contains the region in all rows of a window; None if unknown."""
         rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
         return [self._simplified_ends(each or rows.get(dimension)) for dimension, each in enumerate(self.seen.box)]
 
     def _simplified_ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
+        """Extend an interval over all rows that move it; None if its ends are not monotone."""
         for row, facts in zip(self.seen.rows, reversed(self.least.row_facts(self.seen)[:-1]), strict=True):
             if interval is None:
                 return None
@@ -186,7 +187,7 @@ class CertainRegion:
         return interval
 
     def apart_from(self, other: CertainRegion, rows: bool) -> bool:
-        """Whether the two have no place in common in any window, or even no row."""
+        """Test whether two regions have no element in common in any window; if `rows`, no row in common."""
         along, facts = self.least.contiguous_dimension, self.least.row_facts(self.seen)[0]
         for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
             if rows and dimension == along:
@@ -200,7 +201,7 @@ class CertainRegion:
         return False
 
     def _by_turns(self, other: CertainRegion, dimension: int) -> bool:
-        """Whether the rows of the two have different remainders, as odd and even ones."""
+        """Test whether the rows of two regions have different remainders, as odd and even rows."""
         rows = [*self.seen.rows, *other.seen.rows]
         here = [row for row in rows if row.dimension == dimension]
         slopes = [slope_of(row.place, row.variable) for row in here]
@@ -214,17 +215,17 @@ class CertainRegion:
 
     @cached_property
     def lines(self) -> list[Poly]:
-        """The lines of each window, added up over all: every one is a lower bound."""
+        """Lower bounds on the lines of each window, summed over all windows."""
         return self.least.total_bounds(self.seen, False)
 
     @cached_property
     def words(self) -> list[Poly]:
-        """The places of each window over L, added up over all."""
+        """Lower bounds on the elements of each window over L, summed over all windows."""
         return self.least.total_bounds(self.seen, True)
 
 
 def _line_bounds(seen: TouchedBox, words: Poly) -> Iterator[Poly]:
-    """The lines of places in a row; of some so far apart that no line has two, or all between have one."""
+    """Bound the lines of a row's elements from below; spaced elements have a line each, or fill all lines between."""
     if seen.spaced is None:
         yield a.ceil_div(words, LINE)
         return
@@ -234,13 +235,13 @@ def _line_bounds(seen: TouchedBox, words: Poly) -> Iterator[Poly]:
 
 
 def _range_end(lo: Poly, hi: Poly) -> Poly:
-    """The end of a range as it is where the range is not empty: a simpler one, which may lie before its beginning."""
+    """Simplify the end of a range, correct if the range is not empty; it may lie before the beginning."""
     some = [each for each in a.options(hi - lo, True) if each]
     return lo + reduce(a.maximum, some) if some else hi
 
 
 def _at_end(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
-    """The least or greatest value in a loop, of one that is linear in its variable."""
+    """The least or greatest value in a loop of an expression that is linear in its variable; else None."""
     if turn.variable not in value.names:
         return value
     slope = slope_of(value, turn.variable)
@@ -251,11 +252,11 @@ def _at_end(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly
 
 
 def _exact_sum(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
-    """The sum over a loop. Raises UnresolvedError."""
+    """Sum a value over a loop. Raises UnresolvedError."""
     return sum_over(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts)
 
 
 def _sum_lower_bound(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
-    """At most the sum over a loop of an amount that is not negative."""
+    """Bound the sum of a nonnegative amount over a loop from below."""
     found = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
     return ZERO if found is None or turn.variable in found.names else found

@@ -1,6 +1,6 @@
-"""What the inner loops of a window touch, after they have been taken away one by one.
+"""Project the inner loops of a window out of the region that they touch, one by one.
 
-It is an interval of subscripts for every dimension, all of them taken, or for every row an interval of its own.
+The region is an interval of fully touched subscripts for every dimension, or such an interval for every row.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
 
 MAX_PERIOD = 16
-"""Up to so many iterations on from each other are looked at together, where remainders decide."""
+"""The largest period of remainders for which iterations are grouped by remainder."""
 
 
 @record
 class RowsAlongLoop:
-    """Rows at the subscript `place` of a dimension, another for each lo <= variable < hi."""
+    """Rows at the subscript `place` of a dimension, a different one for each lo <= variable < hi."""
 
     dimension: int
     variable: str
@@ -40,9 +40,10 @@ class RowsAlongLoop:
 
 @record(eq=False)
 class TouchedBox:
-    """What the inner loops touch: a box (None: one subscript, whatever it is) for each of `rows`, from the inside out.
+    """The region that inner loops touch: a box for each of `rows`, which are ordered from the innermost out.
 
-    It holds where all of `needs` are at least 0. `spaced` are so many places in a row, so many words apart.
+    An interval of None is one unspecified subscript. The region is touched if all of `needs` are nonnegative.
+    `spaced` is the number of elements in a row, and their distance in words.
     """
 
     box: tuple[HalfOpenInterval | None, ...]
@@ -52,21 +53,21 @@ class TouchedBox:
 
     @property
     def possible(self) -> bool:
-        """Whether it holds anywhere, as far as that is seen at once."""
+        """True unless a constant need is negative."""
         return not any(each.is_constant and each.constant_term < 0 for each in self.needs)
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
-        """The dimensions, the rows, and whether there are spaced places that mention a name."""
+        """List the dimensions and rows that mention a name, and tell whether spaced elements do."""
         dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)]
         rows = [place for place, row in enumerate(self.rows) if name in row.lo.names | row.hi.names | row.place.names]
         return dimensions, rows, self.spaced is not None and _mentions_symbol(self.spaced, name)
 
     def at(self, name: str, value: Poly) -> TouchedBox:
-        """With a loop in one iteration."""
+        """Fix a loop variable to a value."""
         return self.with_expressions(lambda each: each.substitute({name: value}))
 
     def with_expressions(self, change: Callable[[Poly], Poly]) -> TouchedBox:
-        """With other expressions."""
+        """Map all expressions of the region."""
 
         def moved(interval: HalfOpenInterval) -> HalfOpenInterval:
             return change(interval[0]), change(interval[1])
@@ -82,7 +83,7 @@ class TouchedBox:
         )
 
     def floors_of(self, name: str) -> list[a.Floor]:
-        """The quotients rounded down that mention a name."""
+        """List the floor quotients that mention a name."""
         pairs = [*filter(None, self.box), *((row.lo, row.hi) for row in self.rows), *filter(None, (self.spaced,))]
         values = chain(self.needs, (row.place for row in self.rows), *pairs)
         atoms = dict.fromkeys(atom for value in values for atom in value.atoms_within())
@@ -95,18 +96,18 @@ def _mentions_symbol(interval: HalfOpenInterval, name: str) -> bool:
 
 @record(eq=False)
 class LoopProjection:
-    """Takes away loops around places of an array; `variables` are those of all loops."""
+    """Projects loops out of regions of an array; `variables` are those of all loops."""
 
     array: Array
     variables: frozenset[str]
 
     @property
     def contiguous_dimension(self) -> int | None:
-        """The dimension along which places share lines; none in Z-Morton order, where only elements are counted."""
+        """The dimension along which elements share lines; None in Z-Morton order, where only elements count."""
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
     def project_out(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
-        """What all iterations touch together, or every so many of them, or what one of them does."""
+        """Yield regions that all iterations touch together, or all of one remainder, or a single iteration."""
         floors = seen.floors_of(turn.variable)
         period = _remainder_period(floors, turn.variable)
         for first in range(period) if 1 < period <= MAX_PERIOD else ():
@@ -143,9 +144,9 @@ class LoopProjection:
             yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
     def _iterations(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
-        """The iterations that may touch most, each with how many there have to be for it to be one.
+        """Yield iterations that may touch most, each with the trip count that it requires.
 
-        That is the last one, the first, or one between them; where it alternates, the one beside it as well.
+        Candidates are the first, the last and the middle one, and a neighbour if the region alternates.
         """
         dimensions, rows, spaced = seen.uses(turn.variable)
         ends = [interval for place in dimensions if (interval := seen.box[place])]
@@ -167,7 +168,7 @@ class LoopProjection:
     def _merge_overlapping(
         self, seen: TouchedBox, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts
     ) -> Iterator[TouchedBox]:
-        """Intervals that overlap or touch, one behind the other, are one."""
+        """Merge the intervals of consecutive iterations if they overlap or touch."""
         dimensions, rows, _ = seen.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
             return
@@ -191,7 +192,7 @@ class LoopProjection:
             yield _with_interval(seen, dimensions, rows, joint, some)
 
     def _row_per_iteration(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Each iteration has a row of its own."""
+        """Represent the region as one row for each iteration; None if the loop does not select rows."""
         for dimension, interval in enumerate(seen.box):
             if dimension == self.contiguous_dimension or interval is None or interval[1] - interval[0] != ONE:
                 continue
@@ -205,9 +206,10 @@ class LoopProjection:
         return None
 
     def _by_rows(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Iterations of which each goes down a column of its own, up to another row: seen row by row.
+        """Convert columns that end at different rows to intervals of each row.
 
-        Where a row r is touched for lo <= r < v + e, these are the iterations v > r - e, neighbours in the row.
+        If row r is touched for lo <= r < v + e, the iterations v > r - e touch it, which are neighbours in the
+        row.
         """
         dimensions, rows, _ = seen.uses(turn.variable)
         other = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
@@ -234,7 +236,7 @@ class LoopProjection:
         return replace(seen, box=tuple(box), rows=(*seen.rows, row))
 
     def _spaced_words(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Places of one row, so many words apart."""
+        """Represent the region as elements of one row at a constant distance in words."""
         dimensions, _, _ = seen.uses(turn.variable)
         interval = seen.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
@@ -250,7 +252,7 @@ class LoopProjection:
 
 
 def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
-    """After so many iterations all remainders are what they were; 0 where there is a remainder of another kind."""
+    """The number of iterations after which all remainders repeat; 0 if a remainder is not periodic."""
     period = 1
     for each in floors:
         slope = slope_of(each.argument, name)
@@ -264,7 +266,7 @@ def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
 def _constant_quotient_range(
     floors: Sequence[a.Floor], turn: WindowLoop, facts: Facts
 ) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
-    """The first iterations, in which quotients are what they are in the first one."""
+    """The initial iterations in which all quotients keep their first value, with these values."""
     hi = turn.hi
     known: dict[Atom, Poly] = {}
     for each in floors:
@@ -277,7 +279,7 @@ def _constant_quotient_range(
 
 
 def _is_alternating(seen: TouchedBox, turn: WindowLoop) -> bool:
-    """Whether what an iteration touches jumps to and fro."""
+    """Test whether the region of an iteration jumps back and forth, as remainders do."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
         for interval in seen.box
@@ -289,7 +291,7 @@ def _is_alternating(seen: TouchedBox, turn: WindowLoop) -> bool:
 def _with_interval(
     seen: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
 ) -> TouchedBox:
-    """With an interval in place of that of the only dimension, or the only row."""
+    """Replace the interval of the only dimension or row that moves, and add needs."""
     needs = (*seen.needs, *needs)
     if dimensions:
         box = tuple(interval if place == dimensions[0] else each for place, each in enumerate(seen.box))
@@ -300,7 +302,7 @@ def _with_interval(
 
 
 def _with_rows(facts: Facts, turn: WindowLoop, seen: TouchedBox, interval: HalfOpenInterval) -> Facts:
-    """What holds where both an iteration and the one after it are run, whatever the row."""
+    """Facts of an iteration with a successor, for all values of the row variables."""
     facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(seen.rows):
         if _mentions_symbol(interval, row.variable):
@@ -311,7 +313,7 @@ def _with_rows(facts: Facts, turn: WindowLoop, seen: TouchedBox, interval: HalfO
 def _rows_and_turns(
     interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
-    """The rows of a growing or shrinking interval, and from and up to which iteration it holds a row."""
+    """The rows of a growing or shrinking interval, and the range of iterations that contain a row."""
     moving = [place for place, end in enumerate(interval) if turn.variable in end.names]
     if len(moving) != 1:
         return None
@@ -334,7 +336,10 @@ def _rows_and_turns(
 
 
 def clip_loop(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[WindowLoop, tuple[Poly, ...]] | None:
-    """The iterations in which all needs hold, and the needs that do not mention them; None where they are no range."""
+    """Restrict a loop to the iterations that satisfy needs; None if these are not a range.
+
+    Returns the loop, and the needs that do not mention its variable.
+    """
     lo, hi = turn.lo, turn.hi
     left = []
     for need in needs:

@@ -1,15 +1,16 @@
-"""References: accesses to places in one row of an array that are near each other, parts of them, and simpler ones.
+"""Build references, split them at loop iterations, and relax them.
 
-Of a part, a loop runs through part of its range: the iterations before an end, or those from it on. Both parts are
-references by themselves (index set splitting: M. Griebl, P. Feautrier, C. Lengauer, Index set splitting, IJPP 2000):
-what units hold and fetch of them is counted as of any other, in terms of a symbol for the end.
+A reference is a set of accesses to nearby elements in one row of an array. A part of it lets a loop run
+through part of its range, before an end or from it on. Both parts are references by themselves (index-set
+splitting: M. Griebl, P. Feautrier, C. Lengauer, Index set splitting, IJPP 2000): their residencies are counted
+as usual, in terms of a symbol for the end.
 
-    for i: for j in 1 + (i + color) % 2 .. m - 1 step 2: u[i, j] = ...        touches words 1 to m - 1 of row i at most
+    for i: for j in 1 + (i + color) % 2 .. m - 1 step 2: u[i, j] = ...    touches words 1 to m - 1 at most
 
-Where loops begin or end at a remainder of counters around them, columns are others in each row, and few closed forms
-are found. A loop may as well have more iterations, and each of them touch more neighbours in its row: floor(x/m) is x/m
-at most, and (x - m + 1)/m at least, so that counters cancel. What does all that the program does and more fetches no
-less.
+If loops begin or end at a remainder of outer counters, columns differ from row to row, and few closed forms
+are found. Relaxation gives a loop more iterations, or lets each touch more neighbours in its row: floor(x/m)
+is x/m at most, and (x - m + 1)/m at least, so that counters cancel. A program that accesses a superset fetches
+no less.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from archline.ir.tree import Access, Array, Chain, Loop, contiguous_dimension
 from archline.records import record
 
 MAX_APART = 8
-"""References to one row in one loop body are one where their places differ by constants no larger than this."""
+"""Accesses to one row in one loop body form one reference if their subscripts differ by at most this constant."""
 
 
 def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: bool = False) -> list[Reference]:
-    """Accesses by array and loops; those whose places differ by small constants are one reference.
+    """Group accesses by array and loops: those whose subscripts differ by small constants are one reference.
 
-    Of `traffic`, lines that are written move twice: they are fetched and written back.
+    With `traffic`, lines of written references move twice: they are fetched and written back.
     """
     groups: list[tuple[Array, Chain, list[Access], list[int]]] = []
     for order, (access, chain) in enumerate(found):
@@ -64,7 +65,7 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
 
 
 def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
-    """Whether a place is in the row of others, and near."""
+    """Test whether an access is to the same row as a group of accesses, and near them."""
     first = members[0]
     # What the data decides twice are two places, but for one that moves along a row.
     same = access.walk is not None and access.walk == first.walk
@@ -80,6 +81,7 @@ def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int
 
 
 def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
+    """The interval of subscripts in each dimension that contains all accesses; None if the data selects it."""
     found: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
@@ -95,14 +97,14 @@ def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval
 
 @record(eq=False)
 class LoopSide:
-    """Iterations of a loop on one side: those `below` an end, or those from it on."""
+    """The iterations of a loop on one side of an end: those `below` it, or those from it on."""
 
     loop: Loop
     end: Poly
     below: bool
 
     def range(self, facts: Facts) -> tuple[Poly, Poly]:
-        """From where to where the loop runs."""
+        """Return the range of the loop on this side."""
         lo, hi = self.loop.lo, self.loop.hi
         # Where nothing is left, both are at the end: then the smallest range around several is not larger.
         if self.below:
@@ -112,7 +114,7 @@ class LoopSide:
         return lo, facts.maximum(hi, lo)
 
     def bounds(self, bounds: Bounds) -> Bounds:
-        """What is known of the counter inside."""
+        """Extend the bounds of the loop variable by the end."""
         if self.below:
             return Bounds(bounds.lower, (*bounds.upper, self.end - 1))
         return Bounds((*bounds.lower, self.end), bounds.upper)
@@ -120,7 +122,7 @@ class LoopSide:
 
 @dataclass(eq=False)
 class IndexSetSplitter:
-    """Parts of references by rules whose ends are in terms of a `symbol` within bounds; they share loops as before."""
+    """Splits references at ends in terms of a `symbol` within bounds; parts share loops as before."""
 
     symbol: str
     within: Bounds
@@ -128,7 +130,10 @@ class IndexSetSplitter:
     _facts: dict[tuple[int, LoopSide | None], tuple[Facts, Facts]] = field(default_factory=dict)
 
     def clip(self, reference: Reference, dimension: int, below: bool) -> Reference | None:
-        """What a reference may access before the symbol in a dimension, or from there on; None where that is all."""
+        """Restrict a reference to subscripts below the symbol in a dimension, or from it on.
+
+        None if the subscript is unknown.
+        """
         twin, entry = self.cut(reference, None), reference.place[dimension]
         if entry is None:
             return None
@@ -142,14 +147,14 @@ class IndexSetSplitter:
         return replace(twin, place=place)
 
     def cut(self, reference: Reference, rule: LoopSide | None) -> Reference:
-        """What a reference accesses on the rule's side; all of it without a rule, with what is known of the symbol."""
+        """Restrict a reference to a side of a loop; without a rule, only add the bounds of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts)
 
     def facts(self, facts: Facts, rule: LoopSide | None, first: str | None) -> Facts:
-        """Facts with what is known of the symbol, which is older than the `first` counter, and of the rule's loop."""
+        """Add the bounds of the symbol, older than the `first` counter, and those of the rule's loop."""
         within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
         if key not in self._facts:
@@ -165,6 +170,7 @@ class IndexSetSplitter:
         return self._facts[key][1]
 
     def _loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
+        """Restrict a loop to a side, cached so that references share the result."""
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(each, rule, first) for each in (loop.facts, loop.inside))
@@ -182,7 +188,7 @@ Counters = frozenset[str]
 
 
 def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
-    """The references with simpler loops and places; None where nothing is simpler."""
+    """Relax the loops and subscripts of references; None if nothing changes."""
     chains: dict[Chain, Chain] = {(): ()}
     found = [_relaxed_reference(each, _relaxed_chain(each.chain, each.facts, chains)) for each in references]
     same = all(one.place == other.place for one, other in zip(found, references, strict=True))
@@ -191,7 +197,7 @@ def without_remainders(references: Sequence[Reference]) -> list[Reference] | Non
 
 
 def _relaxed_chain(chain: Chain, facts: Facts, known: dict[Chain, Chain]) -> Chain:
-    """Loops with simpler ends; in the body nothing is known but these."""
+    """Relax loop bounds; the facts inside a loop are those of the relaxed bounds alone."""
     if chain not in known:
         *outer, loop = chain
         before = _relaxed_chain(tuple(outer), facts, known)
@@ -200,6 +206,7 @@ def _relaxed_chain(chain: Chain, facts: Facts, known: dict[Chain, Chain]) -> Cha
 
 
 def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
+    """Replace the bounds and trip count of a loop by ones without floors of outer counters."""
     lo = _integer_bound(loop.lo, counters, False)
     hi, trips = (_integer_bound(each, counters, True) for each in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
@@ -207,7 +214,7 @@ def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
 
 
 def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
-    """Nothing that it accesses is certain. Along the innermost loop places move as before."""
+    """Relax the subscripts along the row, except for the innermost loop; accesses become uncertain."""
     around, along = _counters(chain[:-1]), contiguous_dimension(reference.array)
     place = list(reference.place)
     interval = place[along]
@@ -222,7 +229,7 @@ def _counters(chain: Chain) -> Counters:
 
 
 def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
-    """An integer that is at most (`upper`) or at least a value, without floors of counters; the value if none is."""
+    """Bound a value by an integer without floors of counters, from above if `upper`; else keep the value."""
     found = bound_away(value, lambda each: floor_by_number(each, counters), Facts(), upper)
     if found is None or found == value:
         return value

@@ -1,4 +1,4 @@
-"""Lines of one array that several references touch in a window: row by row where rows are distinct, else by a box."""
+"""Count the lines of an array that several references touch in a window, by row or by a box."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from archline.records import record
 
 
 def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFootprint | GroupFootprint:
-    """What references to one array touch in a window; neighbouring depths ask for the same."""
+    """Return the footprint of references to one array in a window, cached for each depth."""
     first, *others = references
     if not others:
         return first.lines(depth)
@@ -38,19 +38,18 @@ def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFoo
 
 @record(eq=False)
 class GroupFootprint:
-    """What several references to one array touch together."""
+    """The footprint of several references to one array in windows at a depth."""
 
     references: Sequence[Reference]
     depth: int
 
     @property
     def chain(self) -> Chain:
-        """The fixed loops."""
+        """The outer loops, which a window fixes."""
         return self.references[0].chain[: self.depth]
 
     @property
     def facts(self) -> Facts:
-        """What holds in a window."""
         return self.references[0].around(self.depth)
 
     @property
@@ -59,7 +58,7 @@ class GroupFootprint:
 
     @cached_property
     def by_row(self) -> RowIntervals | None:
-        """The union row by row; None where the rows of some reference are not distinct."""
+        """The union row by row; None if the rows of some reference are not distinct."""
         if len(self._array.extents) != 2:
             return None
         parts = [each.lines(self.depth).by_row for each in self.references]
@@ -72,7 +71,7 @@ class GroupFootprint:
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:
-        """The smallest box around all."""
+        """The smallest box that contains all references' boxes."""
         boxes = [each.hull(self.depth) for each in self.references]
         return [_interval_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
 
@@ -86,7 +85,7 @@ class GroupFootprint:
 
     @cached_property
     def _of_row(self) -> tuple[ClosedInterval, Facts]:
-        """The interval of a row, and what holds in it."""
+        """The interval of a row, and the facts in it."""
         if self.by_row is None:
             return self.hull[contiguous_dimension(self._array)], self.facts
         first, last = self.by_row.rows
@@ -94,14 +93,13 @@ class GroupFootprint:
 
     @cached_property
     def _row(self) -> Poly:
-        """The lines of one row."""
         interval, facts = self._of_row
         counters = frozenset((ROW,)).union(*(each.counters for each in self.references))
         return interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
     def _others(self) -> FactoredProduct:
-        """The rows of the bounding box, if the union is not known row by row."""
+        """The number of rows of the bounding box, if the union is not known row by row."""
         if self.by_row is not None:
             return FactoredProduct()
         rows = (ends for place, ends in enumerate(self.hull) if place != contiguous_dimension(self._array))
@@ -109,35 +107,35 @@ class GroupFootprint:
 
     @cached_property
     def count(self) -> FactoredProduct:
-        """At most so many lines; where lines are in no rows, those of each reference for itself."""
+        """An upper bound on the lines of a window; references without row order are counted one by one."""
         if self._array.layout == "zmorton" or self._array.moves:
             return FactoredProduct((total(each.lines(self.depth).count.value for each in self.references),))
         return sum_row_lines(self._others.times(self._row), self._ranges)
 
     @property
     def largest(self) -> FactoredProduct:
-        """At most so many lines in any window. Raises UnboundedError."""
+        """An upper bound on the lines of any window. Raises UnboundedError."""
         return largest_in(self._placed, lambda: self.count, self.chain)
 
     @property
     def total(self) -> FactoredProduct:
-        """At most so many lines in all windows, each counted for itself. Raises UnboundedError."""
+        """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
         return total_in(self._placed, lambda: self.count, self.chain)
 
     @cached_property
     def _placed(self) -> FactoredProduct | None:
-        """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
+        """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
         placed = self.by_row is not None and self.references[0].whole_lines
         lines = placed_run(*self._of_row, self._array) if placed else None
         return None if lines is None else exact_row_lines(FactoredProduct((lines,)), self._ranges)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct]:
-        """How many rows a window has at most, and how many lines a row."""
+        """Bound the number of rows of a window, and the lines of a row."""
         return row_count_and_length(self._others, self._row, self._ranges)
 
     @cached_property
     def is_sliding_window(self) -> bool:
-        """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
+        """True if each line stays in consecutive windows of the innermost fixed loop, without a gap."""
         if not self.depth:
             return False
         loop = self.chain[-1]
@@ -150,6 +148,7 @@ class GroupFootprint:
 
 
 def _interval_hull(intervals: Sequence[ClosedInterval], facts: Facts) -> ClosedInterval:
+    """The smallest interval that contains several."""
     (low, high), *others = intervals
     for first, last in others:
         low, high = facts.minimum(low, first), facts.maximum(high, last)

@@ -1,8 +1,9 @@
-"""How many lines a reference touches in a window of the execution, and whether windows slide.
+"""Count the lines that a reference touches in a window of the execution, and decide whether windows slide.
 
-A window fixes the outer loops around a reference; the loops inside run. Subscripts of rows that a single loop variable
-decides make rows apart, so that lines are counted row by row, and triangles are no rectangles; all else is bounded by
-the smallest box around it. Every count is an upper bound in the sizes, L and the variables of the fixed loops.
+A window fixes the outer loops around a reference; the loops inside run. If each subscript of a row depends on
+one loop variable, rows are distinct: lines are counted row by row, and triangles are not rounded up to
+rectangles; all else is bounded by the smallest box around it. Every count is an upper bound in the sizes, L
+and the variables of the fixed loops.
 """
 
 from __future__ import annotations
@@ -31,17 +32,18 @@ from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguou
 from archline.records import field, memoised, record
 
 MAX_SHORT_STRIDE = 4
-"""Steps through a row that are shorter than most lines."""
+"""Strides along a row that are shorter than most lines."""
 
 
 @record(eq=False)
 class Reference:
-    """Accesses of one row of an array in the same loops whose places differ by constants: an interval a dimension.
+    """Accesses to one row of an array, in the same loops, whose subscripts differ by constants.
 
-    Where the data decides the place, an interval is all where that may be, and None for all of the dimension; it may
-    move one way along a row, as `walk` says. `order` has the numbers of the accesses in the text, calls written out.
-    Without `whole_lines`, w words of a row count as w/L + 2 lines: more, and without floors. Each line that is fetched
-    counts `moves` times: twice where it is written back too, if that counts.
+    `place` has an interval of subscripts for each dimension. If the data selects the subscript, the interval holds
+    all values that it may have, and None stands for the whole dimension; it may move one way along a row, as
+    `walk` says. `order` numbers the accesses in the text, with calls written out. Without `whole_lines`, w words
+    of a row count as w/L + 2 lines: an upper bound without floors. Each fetched line counts `moves` times: 2 if
+    write-backs count.
     """
 
     array: Array
@@ -61,17 +63,17 @@ class Reference:
 
     @memoised
     def lines(self, depth: int) -> ReferenceFootprint:
-        """What is touched with the loops `chain[:depth]` fixed."""
+        """Return the footprint of a window with the loops `chain[:depth]` fixed."""
         return ReferenceFootprint(self, depth)
 
     @property
     def walk(self) -> MonotoneWalk | None:
-        """How the places move that the data decides, which are then all the same."""
+        """The monotone walk of subscripts that the data moves; all accesses have the same one."""
         return self.accesses[0].walk
 
     @property
     def is_free(self) -> bool:
-        """Whether the data decides the place, which is another one each time, but one of them."""
+        """True if the data selects one element, which may be another in each iteration."""
         return None in self.accesses[0].place
 
     @memoised
@@ -82,12 +84,12 @@ class Reference:
 
     @cached_property
     def counters(self) -> frozenset[str]:
-        """The counters of the loops around it."""
+        """The variables of the loops around the reference."""
         return frozenset(loop.variable for loop in self.chain)
 
     @cached_property
     def shape(self) -> Shape:
-        """All that lines are counted from, counters named by their depths."""
+        """A key of everything that line counts depend on, with loop variables named by their depths."""
         names = named(self.chain)
         accesses = tuple(of_access(each, names) for each in self.accesses)
         place = tuple(each and (each[0].substitute(names), each[1].substitute(names)) for each in self.place)
@@ -95,7 +97,7 @@ class Reference:
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
-        """How far the places are from the first one, in the order of the accesses."""
+        """The distance of each access from the first one in every dimension, in program order."""
         first = self.accesses[0].place
         found = []
         for access in self.accesses:
@@ -105,11 +107,10 @@ class Reference:
 
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
-        """The smallest box around what is touched in a window, as far as it is found."""
+        """Return the smallest known box around the elements that a window touches."""
         return tuple(self._hull(depth))
 
     def _hull(self, depth: int) -> Iterator[ClosedInterval]:
-        """From the box of the windows inside, if there are some."""
         whole = [(ZERO, extent - 1) for extent in self.array.extents]
         if depth == len(self.chain):
             yield from (own or everything for own, everything in zip(self.place, whole, strict=True))
@@ -122,20 +123,20 @@ class Reference:
                 yield everything
 
     def around(self, depth: int) -> Facts:
-        """What holds in a window."""
+        """Return the facts in a window."""
         return self.chain[depth - 1].inside if depth else self.facts
 
 
 @record(eq=False)
 class ReferenceFootprint:
-    """The lines of a window of one reference."""
+    """The footprint of one reference in windows at a depth."""
 
     reference: Reference
     depth: int
 
     @property
     def chain(self) -> Chain:
-        """The fixed loops."""
+        """The outer loops, which a window fixes."""
         return self.reference.chain[: self.depth]
 
     @property
@@ -149,7 +150,7 @@ class ReferenceFootprint:
 
     @cached_property
     def row_loops(self) -> dict[int, Loop]:
-        """The dimensions of rows that one inner loop decides by itself, each another: their rows are apart."""
+        """The row dimensions that a single inner loop determines, each a different one, by dimension."""
         found: dict[int, Loop] = {}
         array = self.reference.array
         if array.layout == "zmorton" or array.moves:
@@ -166,7 +167,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _other_loops(self) -> Chain:
-        """The inner loops that decide no row by themselves."""
+        """The inner loops that determine no row by themselves."""
         rows = set(map(id, self.row_loops.values()))
         return tuple(loop for loop in self._inner if id(loop) not in rows)
 
@@ -177,7 +178,7 @@ class ReferenceFootprint:
 
     @cached_property
     def ranges(self) -> Ranges:
-        """For the counter of each loop that decides rows, from the outermost in: its range whatever the rest do."""
+        """The range of each row loop's variable, from the outermost in, over all other loops' iterations."""
         facts = self.reference.around(self.depth)
         found = []
         for loop in self._rows:
@@ -188,14 +189,14 @@ class ReferenceFootprint:
 
     @cached_property
     def facts(self) -> Facts:
-        """What holds in the window, of the variables of rows too."""
+        """The facts in the window, including those about the variables of row loops."""
         facts = self.reference.around(self.depth)
         for name, lo, hi, _ in self.ranges:
             facts = facts.with_symbol(name, (lo,), (hi - 1,))
         return facts
 
     def _ends(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
-        """The smallest interval that holds others, whatever the loops do that decide no row."""
+        """Extend an interval over all iterations of the loops that determine no row."""
         lo, hi = ends
         for loop in reversed(self._other_loops):
             if loop.variable in lo.names | hi.names:
@@ -208,7 +209,7 @@ class ReferenceFootprint:
         return lo, hi
 
     def _counter_range(self, loop: Loop, facts: Facts) -> ClosedInterval:
-        """The range of a counter, given the variables of rows: where r runs from k + 1, k is at most r - 1."""
+        """Narrow a loop's range by the row variables: if r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
         settled = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
@@ -228,7 +229,7 @@ class ReferenceFootprint:
 
     @cached_property
     def box(self) -> tuple[ClosedInterval, ...]:
-        """For each dimension the interval of subscripts, given the variables of rows."""
+        """The interval of subscripts in each dimension, in terms of the variables of row loops."""
         found = []
         for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
             whole = ZERO, extent - 1
@@ -240,7 +241,7 @@ class ReferenceFootprint:
 
     @cached_property
     def by_row(self) -> RowIntervals | None:
-        """What is touched of a matrix row by row; None where no rows are distinct."""
+        """The touched interval of a matrix by row; None if rows are not distinct."""
         along = contiguous_dimension(self.reference.array)
         row = 1 - along
         place, entries = self.reference.place[row], self.box[along]
@@ -263,7 +264,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _is_dense(self) -> bool:
-        """Whether the box is about all touched: nothing in it is strided or left to the data."""
+        """True if the box is nearly filled: no subscript is strided or selected by the data."""
         for dimension, interval in enumerate(self.reference.place):
             along = dimension == contiguous_dimension(self.reference.array)
             if self._is_picked(dimension) and not along:
@@ -277,7 +278,7 @@ class ReferenceFootprint:
         return self.reference.accesses[0].place[dimension] is None and self.reference.is_picked(self.depth)
 
     def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
-        """Whether inner loops move by one at a time, or by so many at most."""
+        """Test whether inner loops move an interval by steps of at most `most_apart`."""
         slopes = [
             slope_of(interval[0], loop.variable) for loop in self._other_loops if loop.variable in interval[0].names
         ]
@@ -287,7 +288,7 @@ class ReferenceFootprint:
 
     @cached_property
     def per_row(self) -> FactoredProduct:
-        """The lines of one row, or of a Z-Morton square, times rows that no loop decides by itself."""
+        """The lines of one row, or of a Z-Morton square, times the rows that no loop determines by itself."""
         array = self.reference.array
         if not self._inner and self.reference.is_free:
             return FactoredProduct()
@@ -299,13 +300,12 @@ class ReferenceFootprint:
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
-        """How many rows there are that no loop decides by itself."""
+        """The number of rows that no loop determines by itself."""
         along = contiguous_dimension(self.reference.array)
         inside = [place for place in range(len(self.box)) if place != along and place not in self.row_loops]
         return FactoredProduct(tuple(self._subscript_count(place, self.box[place]) for place in inside))
 
     def _interval_lines(self, interval: ClosedInterval) -> Poly:
-        """The lines of an interval of a row."""
         if self._is_picked(contiguous_dimension(self.reference.array)):
             return ONE
         lines = interval_lines(
@@ -321,7 +321,6 @@ class ReferenceFootprint:
         return self.facts.minimum(lines, self._distinct(own))
 
     def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
-        """How many values a subscript takes."""
         if self._is_picked(dimension):
             return ONE
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
@@ -331,7 +330,7 @@ class ReferenceFootprint:
         return self.facts.minimum(width, self._distinct(own))
 
     def _distinct(self, interval: ClosedInterval) -> Poly:
-        """At most so many values of subscripts in an interval that loops move."""
+        """Bound the distinct values of an interval of subscripts that loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
         for loop in reversed(self._other_loops):
@@ -342,7 +341,7 @@ class ReferenceFootprint:
         return count
 
     def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
-        """At most so many values of a counter, whatever the loops do whose counters are not fixed."""
+        """Bound the values of a loop variable, over all iterations of loops that are not fixed."""
         lo, hi = loop.lo, loop.hi
         for other in reversed(self._other_loops):
             if other.variable not in fixed and other.variable in lo.names | hi.names:
@@ -352,9 +351,9 @@ class ReferenceFootprint:
         return self.facts.positive_part(hi - lo)
 
     def _in_square(self) -> Poly:
-        """Lines of a box in Z-Morton order: no more than its elements, nor than the enclosing square has.
+        """Bound the lines of a box in Z-Morton order by its elements and the enclosing square's lines.
 
-        Part of a square is in no such order.
+        A part of a square is not in Z-Morton order itself.
         """
         array = self.reference.array
         rows, columns = array.extents
@@ -365,7 +364,7 @@ class ReferenceFootprint:
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
     def _anywhere_on_stack(self) -> Poly:
-        """The lines from the bottom of the stack to the end of a local array."""
+        """Bound the lines from the bottom of the stack to the end of a local array."""
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
             value = most_in(value, loop, _joined_facts(loop.facts, self.facts))
@@ -373,7 +372,7 @@ class ReferenceFootprint:
         return self.facts.positive_part(value)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct] | None:
-        """How many rows a window has at most, and how many lines a row; None where lines are in no rows."""
+        """Bound the number of rows of a window, and the lines of a row; None for arrays without row order."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
@@ -383,12 +382,12 @@ class ReferenceFootprint:
 
     @cached_property
     def count(self) -> FactoredProduct:
-        """At most so many lines are touched in the window."""
+        """An upper bound on the lines of the window."""
         return sum_row_lines(self.per_row, self.ranges)
 
     @cached_property
     def _visited(self) -> FactoredProduct | None:
-        """The same with as many rows as iterations where the data decides which: None where it does not."""
+        """A bound that counts iterations as rows, if the data decides their number; None if it does not."""
         if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
             return None
         total = self.per_row
@@ -401,7 +400,7 @@ class ReferenceFootprint:
         return total
 
     def _iterations(self, last: Loop) -> Poly:
-        """At most so many iterations of a loop of rows, given the variables of those around it."""
+        """Bound the iterations of a row loop, in terms of the variables of row loops around it."""
         count = last.trips
         for loop in reversed(self._inner[: self._inner.index(last)]):
             if id(loop) in map(id, self._other_loops):
@@ -410,7 +409,7 @@ class ReferenceFootprint:
 
     @cached_property
     def largest(self) -> FactoredProduct:
-        """At most so many lines are touched in any window. Raises UnboundedError."""
+        """An upper bound on the lines of any window. Raises UnboundedError."""
         exact = self._placed if self.row_loops else None
         return self._or_visited(
             largest_in(exact, lambda: self.count, self.chain), lambda each: each.at_most(self.chain)
@@ -418,12 +417,12 @@ class ReferenceFootprint:
 
     @cached_property
     def total(self) -> FactoredProduct:
-        """At most so many lines are touched in all windows, each counted for itself. Raises UnboundedError."""
+        """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
         found = total_in(self._placed, lambda: self.count, self.chain)
         return self._or_visited(found, lambda each: each.over(self.chain))
 
     def _or_visited(self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]) -> FactoredProduct:
-        """The lesser of what is found and what the iterations say in the same way."""
+        """Take the lesser of a bound and the one by iterations, mapped by `way`."""
         with suppress(UnboundedError):
             if self._visited is not None:
                 return found.or_less(way(self._visited), self.reference.facts)
@@ -431,7 +430,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _placed(self) -> FactoredProduct | None:
-        """The lines of a window from where rows begin and end; None where that is not known, or cannot be added up."""
+        """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton" or not self._is_dense or not self.reference.whole_lines:
             return None
@@ -441,7 +440,7 @@ class ReferenceFootprint:
     # Sliding
     @cached_property
     def is_sliding_window(self) -> bool:
-        """Whether every line is in an unbroken run of the windows of the innermost fixed loop."""
+        """True if each line stays in consecutive windows of the innermost fixed loop, without a gap."""
         free = self.reference.is_free and (not self._inner or self.reference.is_picked(self.depth))
         if self.depth == 0 or (free and not self.reference.is_picked(self.depth - 1)):
             return False
@@ -454,9 +453,9 @@ class ReferenceFootprint:
         return ends is not None and all(is_monotone(end, loop, _joined_facts(loop.facts, self.facts)) for end in ends)
 
     def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
-        """Where rows and the entries of each begin and end, in terms of the row where a loop moves rows.
+        """List the bounds of rows and of the interval in each row, by row where a loop moves rows.
 
-        None where it moves rows that are not next to each other: what lies between two is touched now and then.
+        None if a loop moves rows by more than one: a row between two is touched intermittently.
         """
         places = {row.variable: interval[0] for row, interval in self._row_places()}
         back: dict[str, Poly] = {}
@@ -475,14 +474,14 @@ class ReferenceFootprint:
         return [end.substitute(back) for end in ends]
 
     def _row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
-        """The loops that decide rows, and the subscripts."""
+        """Yield the loops that determine rows, with their subscripts."""
         for dimension, loop in self.row_loops.items():
             interval = self.reference.place[dimension]
             assert interval is not None
             yield loop, interval
 
     def _depends(self, loop: Loop) -> bool:
-        """Whether the window is another for each value of a loop's variable."""
+        """Test whether the window differs for each value of a loop's variable."""
         mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
         for inner in self._inner:
             mentioned |= inner.lo.names | inner.hi.names
@@ -491,7 +490,7 @@ class ReferenceFootprint:
 
 
 def _joined_facts(facts: Facts, more: Facts) -> Facts:
-    """Facts with the symbols of others that they lack."""
+    """Add to facts the bounds of symbols that they lack."""
     for name, bounds in more.bounds.items():
         if name not in facts.bounds:
             facts = facts.with_symbol(name, bounds.lower, bounds.upper)

@@ -1,4 +1,4 @@
-"""Windows of a program: stretches of the run one behind the other, and the places and rows accessed in them."""
+"""Define windows of an execution, and the elements and rows that are accessed in them for certain."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from archline.records import field, memoised, record
 MAX_SPOTS = 6
 OF_DATA = a.Offset, a.Gap, a.Data
 HalfOpenInterval = tuple[Poly, Poly]
-"""The first subscript, and the one behind the last."""
+"""The first subscript, and the one after the last."""
 ROW = "row "
-"""How symbols of rows begin; no program has such a name."""
+"""The prefix of row symbols, which no name of a program has."""
 
 
 @record(eq=False)
 class CertainAccess:
-    """Places of one array that every iteration of `chain` accesses in which all of `when` are at least 0.
+    """Elements of an array that each iteration of `chain` accesses in which all of `when` are nonnegative.
 
-    They are a box of subscripts, one for each dimension; None where the data decides.
+    They are a box: an interval of subscripts for each dimension, or None if the data selects the subscript.
     """
 
     array: Array
@@ -40,7 +40,7 @@ class CertainAccess:
 
 @record
 class WindowLoop:
-    """An iteration of a loop for each lo <= variable < hi; `around` holds them all, where it is not None."""
+    """A loop with an iteration for each lo <= variable < hi; `around`, if known, contains these ranges."""
 
     variable: str
     lo: Poly
@@ -50,7 +50,7 @@ class WindowLoop:
 
 @record(eq=False)
 class WindowSet:
-    """One window for each iteration of `outer`; in it runs `first`, then what is in the loops `depth` and deeper."""
+    """One window for each iteration of `outer`: the loops `first`, then the loops at `depth` and deeper."""
 
     facts: Facts = field(repr=False)
     outer: tuple[WindowLoop, ...]
@@ -59,12 +59,12 @@ class WindowSet:
 
     @memoised
     def loop_facts(self, loops: tuple[WindowLoop, ...]) -> Facts:
-        """What holds in an iteration of loops: the same object for all spots, so that nothing is proved twice."""
+        """Derive the facts in an iteration of loops, cached so that facts share their proofs."""
         return facts_in_iteration(loops[-1], self.loop_facts(loops[:-1])) if loops else self.facts
 
 
 def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAccess]:
-    """What is accessed for certain: places side by side, in one body, are one spot."""
+    """Group the certain accesses of each loop body: neighbouring elements become one box."""
     groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
         when = access.wherever
@@ -86,7 +86,7 @@ def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAcces
 
 
 def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
-    """The longest runs of neighbours in each dimension."""
+    """Find the longest runs of neighbouring elements in each dimension, as boxes."""
     found: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
@@ -113,22 +113,23 @@ def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) ->
 
 
 def facts_in_iteration(turn: WindowLoop, facts: Facts) -> Facts:
-    """What holds in an iteration."""
+    """Extend facts by those of an iteration of a loop: its range is not empty and holds the variable."""
     for need in at_least_zero(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
     return with_loop_bounds(turn, facts, 1)
 
 
 def with_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
-    """The variable's bounds, so many places before the end."""
+    """Extend facts by the bounds of a loop's variable, at least `before` iterations before the end."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
 
 
 def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
-    """The places of a moving interval, where each touches the next.
+    """Unite the intervals that a loop moves, if each touches the next; None if they do not.
 
-    Ends that stand still cut the whole as they cut each part: tiles that end with the row make up the row.
+    Bounds that do not move clip the union as they clip each interval: tiles that are cut at the end of a row make
+    up the row.
     """
     low, high = interval
     whole = _chained_interval(low, high, turn, facts)
@@ -144,17 +145,17 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
 
 
 def _still_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
-    """The values of which an end is the greatest or least: those that are the same in all iterations, and others."""
+    """Split the operands of a maximum or minimum into those constant in the loop and others."""
     values = a.options(end, greatest)
     moving = [each for each in values if turn.variable in each.names]
     return [each for each in values if each not in moving], moving
 
 
 def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
-    """From the first start to the last end, where each interval touches the next.
+    """Unite moving intervals from the first start to the last end; None unless each touches the next.
 
-    Of any place between, take the last iteration that starts no later: the place is in its interval, as the next one,
-    which starts later, starts no later than this one ends.
+    Proof: of the iterations that start at or before an element take the last one. The next one starts after the
+    element, and no later than this one ends, so the element is in this interval.
     """
     ends = low, high
     after = {turn.variable: Poly.symbol(turn.variable) + 1}
@@ -170,7 +171,7 @@ def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> 
 
 
 def slope_of(value: Poly, name: str) -> Poly | None:
-    """The factor of a variable in a value that is linear in it."""
+    """The coefficient of a variable in a value that is linear in it; None if it is not linear."""
     symbol = Symbol(name)
     if any(atom != symbol and name in atom.names for atom in value.atoms()):
         return None
@@ -179,12 +180,12 @@ def slope_of(value: Poly, name: str) -> Poly | None:
 
 
 def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
-    """Amounts without a max or min that are at least 0 only where the value is; none where it always is."""
+    """Find amounts without max or min whose nonnegativity implies that of the value; empty if it is proved."""
     return next(iter(ways_at_least_zero(value, facts)), (value,))
 
 
 def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
-    """Each way gives such amounts; where the value is at least 0, those of some way are."""
+    """Yield sets of amounts; if all of one set are nonnegative, so is the value, and vice versa."""
     if facts.nonnegative(value):
         yield ()
         return
@@ -200,37 +201,37 @@ def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
 
 
 def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
-    """The same for several values."""
+    """Yield sets of amounts that together make all of several values nonnegative."""
     for parts in product(*(tuple(ways_at_least_zero(each, facts)) for each in values)):
         yield tuple(dict.fromkeys(each for part in parts for each in part))
 
 
 def is_known(value: Poly) -> bool:
-    """Whether sizes give the value, and no entry of an array stands in it."""
+    """Test whether sizes determine a value: no entry of an array occurs in it."""
     return all(not isinstance(atom, OF_DATA) and all(map(is_known, atom.parts)) for atom in value.atoms())
 
 
 @record(eq=False)
 class RowIntervals:
-    """Rows of a matrix from the first to the last, and the interval that is touched in each, in terms of `ROW`."""
+    """A range of matrix rows, and the interval that is touched in each, in terms of the symbol `ROW`."""
 
     rows: ClosedInterval
     entries: ClosedInterval
 
 
 Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
-"""For each symbol that decides rows, from the outermost in: its range, and what holds around it."""
+"""For each symbol that determines rows, from the outermost in: its name, its range, and the facts around it."""
 
 
 def sum_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct:
-    """At least the lines of all rows."""
+    """Bound the lines of all rows from above."""
     for name, lo, hi, facts in reversed(ranges):
         lines = lines.summed(name, lo, hi, facts)
     return lines
 
 
 def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct | None:
-    """The lines of all rows themselves; None where they cannot be added up."""
+    """Sum the lines of all rows exactly; None if the sum has no closed form."""
     try:
         for name, lo, hi, facts in reversed(ranges):
             lines = lines.added(name, lo, hi, facts)
@@ -240,14 +241,14 @@ def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct |
 
 
 def row_count_and_length(others: FactoredProduct, row: Poly, ranges: Ranges) -> tuple[FactoredProduct, FactoredProduct]:
-    """How many rows there are at most, with the `others` that no range decides, and how many lines a row has."""
+    """Bound the number of rows, including `others` that no range decides, and the lines of one row."""
     for name, lo, hi, facts in reversed(ranges):
         row = factored_maximum(row, name, lo, hi, facts)
     return sum_row_lines(others, ranges), FactoredProduct((row,))
 
 
 def is_monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
-    """Whether a value never falls, or never rises, in a loop."""
+    """Test whether a value is monotone in the variable of a loop."""
     if loop.variable not in value.names:
         return True
     inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))

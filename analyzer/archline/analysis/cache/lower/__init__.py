@@ -1,1 +1,5 @@
-"""Lower bounds on cache misses, for the written schedule and for any schedule."""
+"""Bound cache misses from below.
+
+`segments` cuts the written order of loops in windows, `hbl` bounds every schedule of a loop nest by the
+Hoelder-Brascamp-Lieb inequality, and `recursive_segments` and `recursive_hbl` do the same for recursions.
+"""

@@ -1,17 +1,19 @@
-"""io from below for any order of a loop body's iterations, from how few lines they can share.
+"""Bound the io of every schedule of a loop body's iterations from below, by the few lines that they can share.
 
-Each access of a body picks elements by some of the loop variables. A stretch of the run that fetches T lines finds at
-most C more, so it sees at most (C + T)*L words; iterations that see no more words than that are at most a product of
-powers of them, by the inequality of Loomis and Whitney (1949) for any projections whose exponents cover every variable
-(Finner 1992; for io Irony, Toledo and Tiskin 2004, and Christ, Demmel, Knight, Scanlon and Yelick 2013). So there are
-many stretches. Lower-order terms are kept: the bound holds at every size. In leading order it is 2*n*m*p/(L*sqrt(Z))
-for the product of matrices; where a body sees one array in several places its constant is weaker than the best known.
+Each access of a body selects elements by some of the loop variables. A segment of the run that fetches T lines
+finds at most C more in the cache, so it sees at most (C + T)*L words; the iterations that see at most that
+number of words are bounded by a product of its powers, by the inequality of Loomis and Whitney (1949) for any
+projections whose exponents cover every variable (Finner 1992; for io Irony, Toledo and Tiskin 2004, and
+Christ, Demmel, Knight, Scanlon and Yelick 2013). So there are many segments. Lower-order terms are kept: the
+bound holds at every size. In leading order it is 2*n*m*p/(L*sqrt(Z)) for the product of matrices; if a body
+sees one array in several places its constant is weaker than the best known.
 
-In growth it is Omega(I/(L*Z^(s - 1))) for I iterations and exponents of sum s, at every size and Z >= L >= 1, small
-ones too. Let M, at most c*(2*C*L)^s, be the most iterations of a stretch that fetches T = C = floor(Z/L) lines. Where
-I > M the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are C*(I + 1)/(M + 1) at least, C is Z/(2*L) at least, and M + 1 is
-(c*2^s + 1)*Z^s at most. Where I <= M the whole run, which sees no more than Q*L words, has I <= c*(Q*L)^s, so that Q
-is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1 - 1/s) at least.
+In growth it is Omega(I/(L*Z^(s - 1))) for I iterations and exponents of sum s, at every size and Z >= L >= 1,
+small ones too. Let M, at most c*(2*C*L)^s, be the maximum of iterations of a segment that fetches T = C =
+floor(Z/L) lines. If I > M, the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are C*(I + 1)/(M + 1) at least, C is
+Z/(2*L) at least, and M + 1 is (c*2^s + 1)*Z^s at most. If I <= M, the whole run, which sees no more than Q*L
+words, has I <= c*(Q*L)^s, so that Q is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1
+- 1/s) at least.
 """
 
 from __future__ import annotations
@@ -33,22 +35,23 @@ from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
 from archline.records import record
 
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
-"""Lines that a stretch fetches, as multiples of the lines of the cache."""
+"""The lines that a segment fetches, as multiples of the lines of the cache."""
 
 
 @record(eq=False)
 class IterationSpace:
-    """`iterations` that see arrays in places with these exponents; `times` counts the places in the same array."""
+    """`iterations` that see arrays in places with HBL exponents; `times` counts places in the same array."""
 
     iterations: Poly
     exponents: tuple[Fraction, ...]
     times: tuple[int, ...]
 
     def max_iterations(self, words: int) -> int:
-        """At most so many iterations see no more than so many words, all arrays together.
+        """Bound the iterations that see at most a number of words of all arrays together.
 
-        The product of x_j^s_j, where the sum of x_j/r_j is at most w (an array with r_j projections counts once), is
-        greatest at x_j = r_j*s_j*w/s with s the sum of exponents; its q-th power is rational, q a denominator of all.
+        The product of x_j^s_j, subject to sum of x_j/r_j <= w (an array with r_j projections counts once), is
+        greatest at x_j = r_j*s_j*w/s with s the sum of exponents; its q-th power is rational, q a common
+        denominator of the exponents.
         """
         together = sum(self.exponents)
         denominator = lcm(*(exponent.denominator for exponent in self.exponents))
@@ -60,7 +63,7 @@ class IterationSpace:
 
     @property
     def leading_constant(self) -> float:
-        """The bound is about so many times iterations/(L*Z^(s - 1)), with s the sum of exponents, where io is large."""
+        """The factor of iterations/(L*Z^(s - 1)) in the leading order, with s the sum of exponents."""
         together = float(sum(self.exponents))
         power = 1 / (together - 1) * ((together - 1) / together) ** together if together > 1 else 1.0
         for exponent, times in zip(self.exponents, self.times, strict=True):
@@ -69,7 +72,7 @@ class IterationSpace:
         return float(power)
 
     def min_words(self, iterations: int) -> int:
-        """So many iterations see so many words at least."""
+        """Bound from below the words that a number of iterations see."""
         low, high = 0, 1
         while self.max_iterations(high) < iterations:
             low, high = high, 2 * high
@@ -86,7 +89,7 @@ class IterationSpace:
 
 @record(eq=False)
 class HblBound:
-    """io >= `at(point)` in whatever order the iterations of each body are run."""
+    """A lower bound on io for every schedule of the iterations of each body."""
 
     bodies: tuple[IterationSpace, ...]
 
@@ -97,7 +100,7 @@ class HblBound:
         return compiler, [compiler.of(value) for value in values]
 
     def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         compiler, iterations = self._compiled
         environment = compiler.at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
@@ -109,9 +112,9 @@ class HblBound:
 
 
 def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
-    """Lines fetched by stretches of T lines each, the first of C + T, as the cache is empty; the last may be short.
+    """Count the lines of segments of T lines each, the first of C + T, as the cache is empty; the last may be short.
 
-    No more than one iteration lies across the end of a stretch. Of a single stretch, what the whole run sees.
+    At most one iteration lies across the end of a segment. A single segment fetches the words that the run sees.
     """
     best = 0
     for fetched in {max(1, int(capacity * share)) for share in SHARES}:
@@ -125,13 +128,13 @@ def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: 
 
 
 def any_order(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
-    """The bodies whose iterations see elements by projections that cover all loop variables."""
+    """Derive the HBL bound of all bodies whose projections cover all loop variables."""
     found = [body for chain, own in bodies_in(nodes) if (body := _body_iteration_space(chain, own, facts)) is not None]
     return HblBound(tuple(found))
 
 
 def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
-    """What is accessed in all iterations of the same loops for certain."""
+    """Yield each loop nest with the accesses that all its iterations are certain to make."""
     certain = ((access, chain) for access, chain in iter_accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
@@ -140,7 +143,7 @@ def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
 
 
 def touches_memory(nodes: tuple[Node, ...]) -> bool:
-    """Whether something is accessed at all sizes."""
+    """Test whether some element is accessed at all sizes."""
     return any(
         access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
         for access, chain in iter_accesses(nodes)
@@ -164,7 +167,7 @@ def hbl_iteration_space(
     iterations: Poly | None,
     facts: Facts,
 ) -> IterationSpace | None:
-    """Iterations that see places of arrays, each of which determines some of the `free` loops; None without a bound."""
+    """Find the exponents of iterations whose accesses determine some of the `free` loops; None without a bound."""
     exponents = _hbl_exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
         return None
@@ -175,7 +178,7 @@ def hbl_iteration_space(
 
 
 def iterations_of(chain: Chain) -> Poly | None:
-    """How often the body of loops runs; None without a closed form."""
+    """Count the iterations of a loop nest; None without a closed form."""
     total = ONE
     try:
         for loop in reversed(chain):
@@ -186,7 +189,7 @@ def iterations_of(chain: Chain) -> Poly | None:
 
 
 def decided_by(chain: Chain) -> dict[int, int]:
-    """For loops whose ranges, from iteration to iteration of an outer loop, lie one behind the other, that one."""
+    """Map each loop whose ranges are consecutive over the iterations of an outer loop to that outer loop."""
     found: dict[int, int] = {}
     for inner, loop in enumerate(chain):
         for outer in range(inner):
@@ -202,7 +205,7 @@ def decided_by(chain: Chain) -> dict[int, int]:
 
 
 def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
-    """The loops whose variables an element determines."""
+    """The loops whose variables are functions of the accessed element."""
     names = {loop.variable: place for place, loop in enumerate(chain)}
     found: set[int] = set()
     for subscript in access.place:
@@ -217,7 +220,7 @@ def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) 
 
 
 def _hbl_exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
-    """Exponents of least sum that add up to 1 at least for each loop."""
+    """Minimise the sum of exponents that add up to at least 1 for each loop; None if infeasible."""
     if not seen:
         return None
     cover = [[-int(loop in each) for each in seen] for loop in loops]
@@ -228,7 +231,7 @@ def _hbl_exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tupl
 
 
 def _integer_root(value: int, degree: int) -> int:
-    """The greatest integer whose power is at most a value."""
+    """Return the largest integer whose power of `degree` is at most `value`."""
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,22 +1,23 @@
-"""io of recursion from below, for any order: calls whose parts of the arrays are disjoint boxes of iterations.
+"""Bound the io of every schedule of a recursion from below, if its calls have disjoint boxes of iterations.
 
-    mm(A[0..h, :], B, C[0..h, :]); mm(A[h..n, :], B, C[h..n, :])       else the loops of C[i, j] += A[i, k]*B[k, j]
+    mm(A[0..h, :], B, C[0..h, :]); mm(A[h..n, :], B, C[h..n, :])    else loops of C[i, j] += A[i, k]*B[k, j]
 
-A call works on parts of the outermost call's arrays. Where all arrays that determine i begin at the same row of theirs,
-in every call, that row + i says of an iteration where it is in the whole run; so with j and k. If calls side by side
-are apart in one of these, no two iterations of the run are at the same place, and each element determines those
-coordinates of the place that its subscripts hold. Then the iterations of the run are such as those of one nest of loops
-over the outermost call's sizes, and the inequality of Loomis and Whitney holds for them (`any_order`). How many there
-are follows by induction: as many as the loops of a leaf have at its sizes, and those of a call's parts make up its own.
+A call works on parts of the outermost call's arrays. If in every call all arrays that determine i begin at the
+same row, that row + i is a global coordinate of an iteration; so with j and k. If the calls of a body differ
+in one coordinate, no two iterations of the run have the same coordinates, and each element determines those
+coordinates that its subscripts contain. Then the iterations of the run form one loop nest over the outermost
+call's sizes, and the inequality of Loomis and Whitney applies (`hbl`). Their number follows by induction: a
+leaf has the iterations of its loops, and those of a call's parts sum to its own.
 
-Calls of other recursive algorithms count where their iterations see the same elements in the same way, as the products
-and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call itself has the
-iterations of any call that it makes for certain. Which arrays are touched whole follows from all calls (`filled`).
+Calls of other recursive algorithms count if their iterations see the same elements in the same way, as the
+products and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call
+itself has the iterations of any call that it is certain to make. The arrays touched whole follow from all
+calls (`filled`).
 
     product(A[h..n, 0..h], B[0..h, :], B[h..n, :])    in C[i, j] -= A[i, k]*B[k, j]: those at (h + i, j, k)
 
-A call's iterations are among its caller's where each element that these see by some coordinates is seen by the call's
-own, moved by as much in all elements that determine a coordinate.
+A call's iterations are embedded in its caller's if each element that they see by some coordinates is seen by
+the caller's own iterations, with each coordinate shifted by the same amount in all elements that determine it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Place = tuple[Array, int]
 
 @record(eq=False)
 class AccessMap:
-    """An element that each iteration sees: in which dimensions a coordinate stands, and how much is added to it."""
+    """An element that each iteration sees: by dimension, the coordinate of its subscript and an offset."""
 
     array: Array
     coordinates: Mapping[int, tuple[int, Poly]]
@@ -68,15 +69,15 @@ class AccessMap:
         return frozenset(each for each, _ in self.coordinates.values())
 
     def sees_same_element(self, other: AccessMap) -> bool:
-        """Whether both see the same element."""
+        """Test whether both maps give the same element."""
         return self.array is other.array and self.coordinates == other.coordinates
 
 
 @record(eq=False)
 class IterationFamily:
-    """Iterations that each call of an algorithm runs, no two of them with the same coordinates: how many, in its sizes.
+    """Iterations of each call of an algorithm, all with distinct coordinates; their number is in its sizes.
 
-    Its exponents are those of its access maps.
+    The exponents are those of its access maps.
     """
 
     body: IterationSpace
@@ -84,16 +85,16 @@ class IterationFamily:
     coordinates: int
 
     def sees_same_elements(self, other: IterationFamily) -> bool:
-        """Whether iterations of both see the same elements by the same coordinates."""
+        """Test whether iterations of both families see the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
         return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
 
     def with_(self, other: IterationFamily) -> IterationFamily:
-        """These iterations and others that see the same, none of which have the same coordinates."""
+        """Add iterations that see the same elements at other coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
     def dimensions_of(self, coordinate: int) -> Iterator[Place]:
-        """The dimensions of arrays in which a coordinate stands."""
+        """Yield the dimensions of arrays whose subscript contains a coordinate."""
         for access_map in self.maps:
             found = access_map.coordinates.items()
             yield from ((access_map.array, place) for place, (each, _) in found if each == coordinate)
@@ -101,14 +102,14 @@ class IterationFamily:
 
 @record(eq=False)
 class EmbeddedIterations:
-    """The iterations of a call in a family of its caller, and for each coordinate intervals that it lies in."""
+    """The iterations of a call embedded in its caller's family, with intervals of each coordinate."""
 
     call: RecursiveCall
     iterations: Poly
     ends: tuple[tuple[ClosedInterval, ...], ...]
 
     def apart_from(self, other: EmbeddedIterations, facts: Facts) -> bool:
-        """Whether some coordinate is never the same in both."""
+        """Test whether some coordinate is never equal in both."""
         return any(
             facts.nonnegative(low - hi) or facts.nonnegative(lo - high)
             for ours, theirs in zip(self.ends, other.ends, strict=True)
@@ -118,7 +119,7 @@ class EmbeddedIterations:
 
 
 def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
-    """The access map of an access: `coordinates` gives the coordinate of a loop, by its place in the chain."""
+    """Build the access map of an access; `coordinates` maps the depth of a loop to its coordinate."""
     found = {}
     for dimension, subscript in enumerate(access.place):
         if subscript is None:
@@ -133,7 +134,7 @@ def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Acc
 
 @record(eq=False)
 class _Shift:
-    """By how much a coordinate is moved, and in which interval it lies then."""
+    """The shift of a coordinate, and the interval that it lies in after it."""
 
     by: Poly
     ends: ClosedInterval
@@ -142,7 +143,7 @@ class _Shift:
 def embed_in_caller(
     own: IterationFamily, call: RecursiveCall, other: IterationFamily, facts: Facts
 ) -> EmbeddedIterations | None:
-    """Where the iterations of a call lie among those of its caller; None where that is not known."""
+    """Embed the iterations of a call in those of its caller; None if that is not possible."""
     if own.coordinates != other.coordinates:
         return None
     for order in permutations(range(own.coordinates)):
@@ -157,7 +158,7 @@ def embed_in_caller(
 def _coordinate_shifts(
     maps: Sequence[AccessMap], call: RecursiveCall, other: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
-    """How each coordinate is moved, one shift for each time that it stands somewhere; all are by as much."""
+    """Find the shifts of each coordinate, which must agree in all elements; None if they do not."""
     if not maps:
         return {}
     found = _coordinate_shifts(maps[1:], call, other, order, facts)
@@ -175,7 +176,7 @@ def _coordinate_shifts(
 def _shifts_of_element(
     access_map: AccessMap, call: RecursiveCall, seen: AccessMap, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
-    """How the coordinates of an element are moved, if it is that element which the call sees."""
+    """Find the shifts of an element's coordinates, if the call sees that element; else None."""
     view = call.views.get(seen.array.name)
     if view is None or not in_its_place(view, access_map.array):
         return None
@@ -190,24 +191,24 @@ def _shifts_of_element(
 
 
 def in_its_place(view: View, array: Array) -> bool:
-    """Whether a view is a part of an array, and not of a transposed one or of some of its rows only."""
+    """Test whether a view is a part of an array with the same axes."""
     return view.array is array and view.exact and view.axes == identity_axes(array)
 
 
 def identity_axes(array: Array) -> tuple[tuple[int, Poly], ...]:
-    """The axes of an array as it is."""
+    """The axes of an array without transposition."""
     return tuple((dimension, ONE) for dimension in range(len(array.extents)))
 
 
 class NoBoxesError(Exception):
-    """Why iterations of a recursion are not distinct."""
+    """The iterations of a recursion are not known to be distinct; the message gives the reason."""
 
 
 @record(eq=False)
 class CallTreeBound:
-    """io >= `touched`, the lines of arrays that are touched whole, and >= what `orders` has.
+    """A lower bound on io: the lines `touched` whole, and the HBL bound `orders`.
 
-    Where there is `some`, it is 1 at least. `reason` says why `orders` has no bodies.
+    If `some`, it is at least 1. `reason` says why `orders` has no bodies.
     """
 
     touched: Poly
@@ -216,15 +217,15 @@ class CallTreeBound:
     reason: str = ""
 
     def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         return max(int(self.some), int(evaluate(self.touched, point)), self.orders.at(point))
 
 
 @record(eq=False)
 class _Path:
-    """What one way through a body does: its calls of recursive algorithms, and what is not recursive.
+    """A path through a body: its calls of recursive algorithms, and its other nodes.
 
-    All of `known` are at least 0 there.
+    All of `known` are nonnegative on it.
     """
 
     known: tuple[Poly, ...]
@@ -233,7 +234,7 @@ class _Path:
 
 
 def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
-    """The lower bounds of a recursive algorithm, in its sizes; `known` is what its calls touch in full."""
+    """Derive the lower bounds of a recursive algorithm in its sizes; `known` are its must-access regions."""
     touched = (known or must_access(module, body.algorithm)).lines(body.algorithm)
     found, some, reason = list[IterationSpace](), False, ""
     try:
@@ -270,12 +271,12 @@ def _calls_itself(path: _Path, body: Called) -> bool:
 # Iterations that are distinct
 @dataclass(eq=False)
 class _FamilyTable:
-    """The families of algorithms, each found once."""
+    """Derives the iteration families of algorithms, each once."""
 
     module: Module
 
     def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
-        """What an algorithm runs for certain, in its sizes. Raises NoBoxesError if nothing is known."""
+        """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if none are known."""
         if component(self.module, body.algorithm):
             yield from (family.body for family in self._of(body, paths))
             return
@@ -292,7 +293,7 @@ class _FamilyTable:
 
     @memoised
     def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
-        """Those of an algorithm that another one calls; none where they are not known."""
+        """Return the families of a callee; empty if they are not known."""
         try:
             body = body_of(self.module, algorithm, OneLevel())
             return tuple(self._of(body, _body_paths(self.module, body)))
@@ -320,7 +321,7 @@ class _FamilyTable:
         return found
 
     def _check(self, path: _Path, own: IterationFamily, body: Called) -> None:
-        """Raises NoBoxesError unless the calls of a way keep iterations apart, and make up all of them."""
+        """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
         if not _calls_itself(path, body):
             return
         facts, found = body.scope.facts, list[EmbeddedIterations]()
@@ -349,7 +350,7 @@ class _FamilyTable:
 
 
 def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
-    """Raises NoBoxesError unless all arrays that determine a coordinate are given from the same place on."""
+    """Raise NoBoxesError unless all arrays that determine a coordinate begin at the same index in a call."""
     for coordinate in range(own.coordinates):
         starts = {_view_start(call, place, facts) for place in own.dimensions_of(coordinate)}
         if len(starts) != 1:
@@ -358,7 +359,7 @@ def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> N
 
 
 def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
-    """Where the part that a call is given begins. Raises NoBoxesError."""
+    """Return the start of the part that a call receives. Raises NoBoxesError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
     if view is None or view.array is not array or not in_its_place(replace(view, exact=True), array):
@@ -375,18 +376,18 @@ def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
 # Leaves
 @record(eq=False)
 class _Leaf:
-    """Loops of a leaf, and the iterations that they run."""
+    """Loop nests of a base case, and the iterations that they run."""
 
     chains: tuple[Chain, ...]
     family: IterationFamily
 
     def with_(self, other: _Leaf) -> _Leaf:
-        """Both as one."""
+        """Merge two leaves."""
         return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
 
 
 def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
-    """What the loops of a leaf run: for each nest, or several as one, families to be tried one after the other."""
+    """List the families of a base case: for each nest, or several joined ones, alternatives in order of preference."""
     found: list[list[_Leaf]] = []
     for chain, own in bodies_in(nodes):
         choices = [leaf for some in _array_subsets(own) if (leaf := _leaf_of_nest(chain, some, facts)) is not None]
@@ -399,7 +400,7 @@ def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[Iteration
 
 
 def _array_subsets(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
-    """All accesses, and those to all arrays but one: the parts of some arrays may overlap where others lie apart."""
+    """Yield all accesses, and those without one array: the parts of some arrays may overlap."""
     yield own
     for array in dict.fromkeys(access.array for access in own):
         yield [access for access in own if access.array is not array]
@@ -423,7 +424,7 @@ def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | 
 
 
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
-    """Whether nests see the same, and have no iteration in common."""
+    """Test whether nests see the same elements and have no iteration in common."""
     return len(some) == len(others) and all(
         one.family.sees_same_elements(other.family)
         and all(_are_disjoint_nests(chain, new) for chain in one.chains for new in other.chains)
@@ -432,7 +433,7 @@ def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
 
 
 def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
-    """Whether two nests have common loops outside, and inside those run over other numbers."""
+    """Test whether two nests share outer loops, and then run over disjoint ranges."""
     for ours, theirs in zip(one, other, strict=False):
         if ours is not theirs:
             facts = ours.facts
@@ -442,7 +443,7 @@ def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
 
 # What an algorithm calls
 def _space_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> IterationSpace | None:
-    """The iterations of a call as its caller's, which see what the call is given of the caller's arrays."""
+    """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes."""
     determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):
         view = call.views.get(access_map.array.name)

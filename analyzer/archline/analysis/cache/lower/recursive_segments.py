@@ -1,12 +1,12 @@
-"""io of recursion from below at sizes, in the written order: calls, and what lies between them, as windows of the run.
+"""Bound the io of recursion in the written order from below, at given sizes, with calls as windows of the run.
 
-A window that touches D lines finds at most C of them in a cache of C lines, so that windows one after the other fetch
-the sum of D - C of them, and C more, as the first one finds only what was fetched before. A call is such a window, or
-what it does is cut into windows: its own calls and the loops between them, whichever gives more. What a call touches
-for certain is known from the arrays that it touches in full (`filled`).
+A window that touches D lines finds at most C lines in a cache of C lines, so that consecutive windows fetch
+the sum of D - C, and C more, as the first one finds only lines that were fetched before. A call is a window,
+or is cut into windows: its own calls and the loops between them, whichever gives more. The lines that a call
+is certain to touch follow from its must-access regions (`filled`).
 
-Lines are counted row by row where the arrays of a call lie in rows that share no line. Where they may, but no word
-lies in two of them, w words are w/L lines at least.
+Lines are counted row by row if the arrays of a call lie in rows that share no line. If they may share lines,
+but not words, w words are at least w/L lines.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from archline.language import syntax as s
 from archline.records import memoised, record
 
 MAX_STATES = 20_000
-"""What so many calls of different sizes do is looked at."""
+"""The maximum number of calls of different sizes that are cut into windows."""
 MAX_TURNS = 64
-"""So many iterations are looked at one by one, where what they do differs."""
+"""The maximum number of iterations that are evaluated one by one, if they differ."""
 Sizes = Mapping[str, int]
 
 
 @record
 class TouchedAmount:
-    """Elements of an array where all of `needs` are at least 0: a box of such extents, or `half` of it."""
+    """A box of elements of an array, or `half` of it, touched if all of `needs` are nonnegative."""
 
     array: Array
     extents: tuple[Poly, ...]
@@ -47,7 +47,7 @@ class TouchedAmount:
     needs: tuple[Poly, ...]
 
     def at(self, point: Sizes, line: int) -> tuple[int, int]:
-        """The lines and the words. Raises EvaluationError."""
+        """Count the lines and the words of the box. Raises EvaluationError."""
         if any(evaluate(need, point) < 0 for need in self.needs):
             return 0, 0
         extents = [max(0, int(evaluate(extent, point))) for extent in self.extents]
@@ -59,14 +59,14 @@ class TouchedAmount:
 
 
 Group = tuple[TouchedAmount, ...]
-"""Amounts of one array."""
+"""The amounts of one array."""
 
 
 @record(eq=False)
 class TouchedPart:
-    """What lies between calls: for each array that it touches, amounts of which the largest counts.
+    """The accesses between calls: for each array alternative amounts, and the largest counts.
 
-    Of `stacks`, the amounts of local arrays that lie on each other, only one counts.
+    `stacks` are groups of local arrays that may overlap other groups, so that only one counts.
     """
 
     amounts: tuple[Group, ...]
@@ -74,7 +74,7 @@ class TouchedPart:
 
     @property
     def ways(self) -> Iterator[tuple[Group, ...]]:
-        """What may count together."""
+        """The groups of amounts that may be added."""
         yield self.amounts
         for stack in self.stacks:
             yield (*self.amounts, *stack)
@@ -82,7 +82,7 @@ class TouchedPart:
 
 @record(eq=False)
 class CallStep:
-    """A call at sizes; its arrays share no line if it is `apart`, else no word."""
+    """A call at sizes; if `apart`, its arrays share no line, else no word."""
 
     target: s.Algorithm
     sizes: Mapping[str, Poly]
@@ -91,7 +91,7 @@ class CallStep:
 
 @record(eq=False)
 class LoopStep:
-    """A loop with calls in it; `alike`, if what it does is the same in each iteration."""
+    """A loop with calls; `alike` tells that all its iterations do the same."""
 
     variable: str
     lo: Poly
@@ -104,7 +104,7 @@ Step = TouchedPart | CallStep | LoopStep
 
 
 def _depends_on(step: Step, name: str) -> bool:
-    """Whether what a step does depends on a symbol."""
+    """Test whether a step depends on a symbol."""
     match step:
         case TouchedPart(ways=ways):
             amounts = [one for way in ways for group in way for one in group]
@@ -117,13 +117,13 @@ def _depends_on(step: Step, name: str) -> bool:
 
 @dataclass(eq=False)
 class RecursiveSegmentBound:
-    """The bound for an algorithm."""
+    """The segment bound of a recursive algorithm."""
 
     filled: MustAccess
     algorithm: s.Algorithm
 
     def at(self, point: Mapping[str, int]) -> int:
-        """Io is so much at least at sizes, Z and L; 0 where nothing is found."""
+        """Bound io from below at sizes, Z and L; 0 if no bound is found."""
         if self.algorithm not in self.filled.bodies:
             return 0
         solving = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
@@ -137,13 +137,13 @@ class RecursiveSegmentBound:
 
     @memoised
     def compiled_body(self, algorithm: s.Algorithm) -> _CompiledBody:
-        """What an algorithm does, made ready for values."""
+        """Return the steps of an algorithm, prepared for evaluation."""
         return _CompiledBody(self.filled, algorithm, self.filled.bodies[algorithm])
 
 
 @dataclass(eq=False)
 class _SegmentEvaluator:
-    """At one L, and so many lines of cache."""
+    """Evaluates the bound for lines of `line` words and a cache of `lines` lines."""
 
     below: RecursiveSegmentBound
     line: int
@@ -151,7 +151,7 @@ class _SegmentEvaluator:
     _known: dict[tuple[s.Algorithm, tuple[tuple[str, int], ...], bool], int] = field(default_factory=dict)
 
     def extra_misses(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
-        """What a call fetches beside what it finds, at least."""
+        """Bound from below the lines that a call fetches beyond those it may find in the cache."""
         key = algorithm, tuple(sizes.items()), apart
         if key not in self._known:
             ready = self.below.compiled_body(algorithm)
@@ -172,7 +172,7 @@ class _SegmentEvaluator:
         return max(own, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
 
     def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
-        """The lines of a window that are not found."""
+        """Count the lines of a window that are not in the cache."""
         found = [max(self._at(each, point) for each in group) for group in amounts if group]
         lines, words = sum(lines for lines, _ in found), sum(words for _, words in found)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
@@ -211,7 +211,7 @@ class _SegmentEvaluator:
 
 
 def _may_hold(value: Poly, point: Sizes) -> bool:
-    """Whether a value is at least 0, or only the data decides."""
+    """Test whether a value is nonnegative, or depends on data."""
     try:
         return evaluate(value, point) >= 0
     except EvaluationError:
@@ -220,7 +220,7 @@ def _may_hold(value: Poly, point: Sizes) -> bool:
 
 @record(eq=False)
 class _CompiledBody:
-    """What a call touches in full, and on each way through its branches what it does step by step."""
+    """The must-access regions of a call, and the steps of each path through its branches."""
 
     filled: MustAccess
     algorithm: s.Algorithm
@@ -228,17 +228,17 @@ class _CompiledBody:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its sizes and indices."""
+        """The names of sizes and indices."""
         return (*self.body.sizes, *self.body.indices)
 
     @cached_property
     def touched(self) -> tuple[TouchedAmount, ...]:
-        """Of each array of which something is claimed."""
+        """The must-access amounts of the arrays."""
         return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
 
     @cached_property
     def amounts_by_array(self) -> tuple[Group, ...]:
-        """The same by arrays, or parts of an array that share no line."""
+        """Amounts of `touched`, grouped by parts that share no line."""
         return tuple((amount,) for amount in self.touched)
 
     def _claimed(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
@@ -249,7 +249,7 @@ class _CompiledBody:
 
     @cached_property
     def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
-        """What is at least 0 on each, and the steps."""
+        """The conditions and the steps of each path."""
         restore = self.body.facts.restore
         return [
             (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.path_facts(known).refined)))
@@ -303,7 +303,7 @@ class _CompiledBody:
 
 
 def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
-    """Whether no line lies in two of the views, and rows of each are lines of their own; None where words may."""
+    """Test whether views share no line and have rows in lines of their own; None if they may share words."""
     if not all(view.array.exact for view in views):
         # It may be part of another one.
         return None
@@ -318,7 +318,7 @@ def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
 
 
 def _parts_share_no_row(one: View, other: View, facts: Facts) -> bool | None:
-    """Whether two parts of an array are apart in rows, or else in words; None where neither is known."""
+    """Test whether two parts of an array share no row; False if only no word, None if neither is known."""
     everything = MustTouchRegion((0,) * len(one.axes)), MustTouchRegion((0,) * len(other.axes))
     boxes = [part.box for view, claim in zip((one, other), everything, strict=True) for part in part_of(view, claim)]
     if len(boxes) < 2:

@@ -1,14 +1,14 @@
-"""io of the written order from below: the run is cut into windows, and each fetches the lines that it does not find.
+"""Bound the io of the written order from below: cut the run into windows, and count lines that are not in cache.
 
-A window that touches D lines finds at most C of them in a cache of C lines. Windows that follow each other thus fetch
-at least the sum of D - C, and C more, as the first one finds only what has been fetched before it. Windows are groups
-of g iterations of a loop, in part of the iterations of the outermost loop; any g and any part give a bound. (Cf. the
-segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
+A window that touches D lines finds at most C lines in a cache of C lines. Consecutive windows thus fetch at
+least the sum of D - C, and C more, as the first one finds only lines that were fetched before it. Windows are
+groups of g iterations of a loop, in part of the iterations of the outermost loop; any g and any part give a
+bound. (Cf. the segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
 
-Lines that the iterations of a loop access in turn, k of them that are never the same, make windows of k - 1 accesses:
-the line that was accessed last is in the cache, and is none of the next k - 1, so that these find C - 1 lines at most.
-An iteration by itself finds C of its k lines, which bounds io k/(k - 1) times less: of one line in the cache, and two
-arrays that are accessed in turn, it leaves half of all accesses.
+If the iterations of a loop access k distinct lines in turn, windows have k - 1 accesses: the line that was
+accessed last is in the cache, and is not among the next k - 1, so that these find C - 1 lines at most. A
+window of a whole iteration finds C of its k lines, which makes the bound k/(k - 1) times weaker: with one line
+in the cache, and two arrays that are accessed in turn, it counts half of all accesses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from archline.records import field, record, replace
 
 
 def in_turn(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
-    """Accesses of each iteration of the last loop: to other arrays, and to other rows as long as the loop runs.
+    """Select accesses of each iteration of the last loop to different arrays, or to rows that never coincide.
 
     `facts` hold in each iteration.
     """
@@ -79,23 +79,24 @@ def _never_same(one: Access, other: Access, loop: Loop, facts: Facts) -> bool:
 GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
 APART = 4
-"""Every so many of the points will do to compare bounds: from small sizes and long lines to large and short ones."""
+"""Bounds are compared at each point with a multiple of this number, from small sizes to large ones."""
 MAX_BITS = 128
-"""Of longer numbers of iterations fewer groups are tried."""
+"""For trip counts of more bits fewer group sizes are tried."""
 LINES = a.floor_div(WORDS, LINE)
 Accessed = tuple[Access, Chain]
 Part = tuple[int, int]
-"""From which iteration of the outermost loop, and up to which."""
+"""The first and the last iteration of the outermost loop that count."""
 Alternatives = tuple[Poly, ...]
-"""Each is a lower bound of one amount."""
+"""Lower bounds of one amount."""
 
 
 @record(eq=False)
 class WindowFamily:
-    """Windows of one kind: at most `count` of them touch, added up over all, the lines of `shared` and of `stacks`.
+    """Windows of one kind: at most `count` windows, which touch the lines of `shared` and of one of `stacks`.
 
-    `shared` has an amount for each array; of `stacks`, the amounts of local arrays that lie on each other, only one
-    counts. `trips` is the number of iterations that groups divide (None: no groups), `part` the range of FROM and TO.
+    `shared` has alternative bounds for each array, summed over all windows; `stacks` are groups of local arrays
+    that may overlap other groups, so that only one counts. `trips` is the number of iterations that groups divide
+    (None: no groups), `part` the range of FROM and TO.
     """
 
     name: str
@@ -108,7 +109,7 @@ class WindowFamily:
 
     @property
     def single_iteration_groups(self) -> dict[str, Poly]:
-        """Each iteration a window, and all of them."""
+        """Values of the symbols that make each iteration a window, over the whole outermost loop."""
         found = {GROUP: ONE} if self.trips is not None else {}
         if self.part is not None:
             found |= {FROM: self.part[0].substitute(found), TO: self.part[1].substitute(found)}
@@ -116,7 +117,7 @@ class WindowFamily:
 
     @property
     def lower_bound(self) -> Poly:
-        """A lower bound on io in sizes, Z and L: where there is no window it is that of no lines."""
+        """A lower bound on io in sizes, Z and L; windows that do not exist count 0 lines."""
         lines = sum((each[0] for each in self.shared), ZERO)
         if self.stacks:
             lines = lines + sum((each[0] for each in self.stacks[0]), ZERO)
@@ -125,20 +126,20 @@ class WindowFamily:
 
 @record(eq=False)
 class WindowTree:
-    """A loop, or the whole run: the windows in it, and the loops inside, one behind the other."""
+    """The windows of a loop or of the whole run, and of the loops inside, in program order."""
 
     families: tuple[WindowFamily, ...]
     branches: tuple[WindowTree, ...]
 
     def all_families(self) -> Iterator[WindowFamily]:
-        """Its windows and those of the loops inside."""
+        """Yield the windows of the loop and of all loops inside."""
         yield from self.families
         for branch in self.branches:
             yield from branch.all_families()
 
 
 def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool) -> WindowTree:
-    """The windows of a program; of alternatives those stay that are best at some point."""
+    """Build the windows of a program, with the bounds that are best at some point."""
     return _WindowTreeBuilder(facts, points[::APART], list(iter_accesses(nodes)), writes).build(nodes)
 
 
@@ -166,7 +167,7 @@ class _WindowTreeBuilder:
         return tuple(branches)
 
     def _tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
-        """The windows of the last loop and those in it; equal calls one behind the other have the same."""
+        """Build the windows of the last loop and those in it, once for equal calls in sequence."""
         *around, loop = chain
         shape = (siblings, *of_nest(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
@@ -175,7 +176,7 @@ class _WindowTreeBuilder:
         return self._trees[shape]
 
     def _of_loop(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
-        """Groups of iterations, single ones, and whole executions, as far as these differ."""
+        """Yield groups of iterations, single iterations, and whole executions, if these differ."""
         *around, loop = chain
         outside = tuple(WindowLoop(each.variable, each.lo, each.hi) for each in around)
         steady = not (loop.lo.names | loop.hi.names) & {each.variable for each in around}
@@ -202,7 +203,7 @@ class _WindowTreeBuilder:
             yield from self._in_turn(chain, WindowSet(self.facts, (*outside, turn), (), depth))
 
     def _in_turn(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
-        """Windows of k - 1 accesses to k rows in turn, in each run of the loop."""
+        """Yield windows of k - 1 accesses to k rows in turn, in each execution of the loop."""
         found = sorted(self.every, key=lambda each: not each[0].written)
         rows = in_turn(found, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
@@ -250,7 +251,7 @@ class _WindowTreeBuilder:
         )
 
     def _windows(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """The windows, those of a part of the outermost loop where they are not all alike."""
+        """Return the windows, restricted to a part of the outermost loop if its iterations differ."""
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP, (ONE,), (kind.trips,))
@@ -262,7 +263,7 @@ class _WindowTreeBuilder:
         return WindowSet(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
 
     def _count(self, windows: WindowSet) -> Poly:
-        """At most so many windows."""
+        """Bound the number of windows from above. Raises UnresolvedError."""
         total = ONE
         known = [windows.facts]
         for turn in windows.outer:
@@ -279,13 +280,13 @@ class _WindowTreeBuilder:
 
 
 def _most_of(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
-    """The best bounds on what is touched in all of the parts."""
+    """Select the best bounds on the lines of all parts together."""
     best = sampled.best([each for part in parts for each in part.lines])
     return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
 
 
 def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Iterator[Poly]:
-    """The lines of parts that share no row, and the words over L of those that share no place."""
+    """Sum the lines of parts without a common row, and the words over L of parts without a common element."""
     rows = _disjoint_parts(parts, sampled, True)
     places = _disjoint_parts(parts, sampled, False)
     if len(rows) > 1:
@@ -296,7 +297,7 @@ def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) 
 
 
 def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, rows: bool) -> list[CertainRegion]:
-    """Parts that share no row, or no place: those with the most lines first."""
+    """Select pairwise disjoint parts, by rows or by elements, preferring those with most lines."""
     most = {each: best[0] for each in parts if (best := sampled.best(each.lines))}
     order = sampled.best(list(most.values()), True)
     chosen: list[CertainRegion] = []
@@ -308,9 +309,9 @@ def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, row
 
 @record(eq=False)
 class _WindowKind:
-    """The loops that separate windows, what runs first in a window, and the depth from which loops run as they are.
+    """The loops that separate windows, the loop that runs first in a window, and the depth of unchanged loops.
 
-    Where `uneven`, the iterations of the last loop outside are not all alike.
+    If `uneven`, the iterations of the last outer loop differ.
     """
 
     name: str
@@ -322,13 +323,13 @@ class _WindowKind:
 
 
 def _stacked_arrays(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
-    """A local array with those beneath it that are always in the same place: they share no line."""
+    """A local array with those below it at fixed addresses, which share no line with it."""
     beneath = [each for each in array.beneath if each in amounts and not each.within]
     return tuple(amounts[each] for each in (array, *beneath))
 
 
 def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
-    """Whether what the loops from a depth on do varies from iteration to iteration, other than from tile to tile."""
+    """Test whether loops from a depth on vary between iterations, other than by tiles."""
     inner = {each: None for spot in found for each in spot.chain[depth:]}
     if any(loop.variable in need.names for spot in found for need in spot.when):
         return True
@@ -336,7 +337,7 @@ def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth
 
 
 def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
-    """Whether iterations of a loop give another one ranges that lie one behind the other."""
+    """Test whether the iterations of a loop give an inner one consecutive ranges."""
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
     turn = WindowLoop(loop.variable, loop.lo, loop.hi)
@@ -346,10 +347,11 @@ def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
 def lower_bound(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
 ) -> SegmentBound:
-    """The lower bound of the accesses of a whole program; `points` are sizes at which alternatives are compared.
+    """Derive the lower bound of a program; `points` are sizes at which alternatives are compared.
 
-    With `written`, of its write-backs: any replacement writes back as many lines as the writes alone would fetch. Seen
-    backwards, a run fetches the lines that it writes back, and has them at each write; the cache has what is read too.
+    With `written`, bounds write-backs: any replacement writes back at least as many lines as the writes alone
+    would fetch. Seen backwards, a run fetches the lines that it writes back, and has them at each write; reads
+    occupy the cache too.
     """
     counted = tuple(writes_only(nodes)) if written else nodes
     return SegmentBound(windows_of(nodes, facts, points, written), any_order(counted, facts))
@@ -358,7 +360,7 @@ def lower_bound(
 def compulsory_misses(
     found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]
 ) -> SegmentBound:
-    """The lines that some accesses of a program surely touch: each of them moves once at least."""
+    """Bound the compulsory misses: the lines that the accesses are certain to touch each move at least once."""
     family = _WindowTreeBuilder(facts, points[::APART])._family(
         _WindowKind("the run", (), (), 0), certain_accesses(found), False
     )
@@ -367,9 +369,9 @@ def compulsory_misses(
 
 @record(eq=False)
 class SegmentBound:
-    """io >= `at(point)` under optimal replacement; `orders` bounds it for any order of the iterations of a loop body.
+    """A lower bound on io under optimal replacement: windows of the written order, or any schedule.
 
-    `run` has the windows of the written serial order.
+    `run` has the windows of the written order; `orders` bounds every schedule of a loop body's iterations.
     """
 
     run: WindowTree
@@ -380,12 +382,12 @@ class SegmentBound:
         return {family: _WindowEvaluator(family) for family in self.run.all_families()}
 
     def at(self, point: Mapping[str, int]) -> int:
-        """The bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         return max(self._in_written_order(point), self.orders.at(point))
 
     @property
     def first_touch_bound(self) -> Poly:
-        """The bound of the first windows: where it is known what the whole run touches, each line of that once."""
+        """The bound of the first windows: if the footprint of the run is known, its lines counted once."""
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
     def _in_written_order(self, point: Mapping[str, int]) -> int:
@@ -398,18 +400,18 @@ class SegmentBound:
 
     @property
     def bounds_by_loop(self) -> list[tuple[str, Poly]]:
-        """The bounds that windows of one kind give by themselves."""
+        """The bounds of each kind of windows by itself."""
         return [(family.name, family.lower_bound) for family in self.run.all_families() if not family.beside]
 
 
 def _misses_of_tree(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
-    """What windows fetch that they do not find, those of loops one behind the other together."""
+    """Sum the misses of windows that are not in cache, over consecutive loops."""
     own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
     return max(0, own, sum(_misses_of_tree(each, best) for each in branch.branches))
 
 
 class _WindowEvaluator:
-    """A family of windows at points."""
+    """Evaluates a family of windows at points."""
 
     def __init__(self, family: WindowFamily) -> None:
         amounts = [*family.shared, *(each for stack in family.stacks for each in stack)]
@@ -424,7 +426,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in each] for each in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """The most lines that windows do not find, over the groups and parts that are tried; None without windows."""
+        """Maximise the lines not in cache over group sizes and parts; None without windows."""
         trips = None if self._trips is None else int(self._trips(self._environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
@@ -441,7 +443,7 @@ class _WindowEvaluator:
         return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
 
     def _parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
-        """The whole of the outermost loop, and its halves."""
+        """The whole range of the outermost loop, and its halves."""
         if self._part is None:
             return [(0, 0)]
         environment = self._environment(sizes, group, (0, 0))
@@ -450,7 +452,7 @@ class _WindowEvaluator:
         return [(first, last), (first, middle), (middle, last)]
 
     def _hill_climb(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
-        """The best that is found by moving the ends of a part by steps that get smaller and smaller."""
+        """Improve the bounds of a part by steps of decreasing size."""
         first, last = self._parts(sizes, group)[0]
         step = max(1, (last - first) // 4)
         while step:
@@ -488,9 +490,9 @@ def _largest_value(values: list[Compute], environment: list[Number | None]) -> N
 
 
 def _group_sizes(trips: int) -> list[int]:
-    """Sizes of groups: a number of iterations divided by numbers near each power of 2, and small ones.
+    """List group sizes: the trip count divided by numbers near powers of 2, and small sizes.
 
-    Of more iterations than 2^128 the small groups and the small divisors are tried: each number takes long there.
+    For more than 2^128 iterations only small sizes and small divisors are tried, as large numbers are slow.
     """
     if not trips:
         return []

@@ -1,5 +1,5 @@
-"""Exact counts of LRU misses, by counting integer points (extra `isl`): stack distances as piecewise polynomials.
+"""Count LRU misses exactly by counting integer points (extra `isl`): stack distances as piecewise polynomials.
 
-T. Gysi, T. Grosser, L. Brandner, T. Hoefler, A Fast Analytical Model of Fully Associative Caches, PLDI 2019, count so
-at given sizes. Here sizes may stay symbols; lines have a given number of words.
+T. Gysi, T. Grosser, L. Brandner, T. Hoefler, A Fast Analytical Model of Fully Associative Caches, PLDI 2019,
+count so at given sizes. Here sizes may stay symbols; lines have a given number of words.
 """

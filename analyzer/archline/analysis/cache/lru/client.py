@@ -1,4 +1,4 @@
-"""Asks a process of its own for exact counts, and gives it so much time and memory."""
+"""Run exact LRU counts in a worker process with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class MissingExtraError(Exception):
 
 @record
 class LruUnavailable:
-    """Why there is no count, and the place in the program that is the reason, if one is."""
+    """The reason for a missing count, with its place in the program if there is one."""
 
     reason: str
     span: Span | None = None
 
 
 def is_installed() -> bool:
-    """Whether the extra may be there; whether it can count is seen when it does."""
+    """Test whether the extra `isl` can be found; importing it may still fail."""
     return find_spec("islpy") is not None
 
 
 def lru_counts(
     module: Module, algorithm: s.Algorithm, point: Mapping[str, int], seconds: float = SECONDS, memory: int = BYTES
 ) -> LruCounts | LruUnavailable:
-    """The stack distances of one call: `point` has the L of lines and perhaps sizes; those it lacks stay symbols.
+    """Count the accesses of one call by stack distance; sizes missing from `point`, which has L, stay symbols.
 
     Raises MissingExtraError.
     """
@@ -60,7 +60,7 @@ def lru_counts(
 
 
 def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
-    """The process's answer, or why there is none. Raises MissingExtraError."""
+    """Run the worker and return its counts, or the reason for its failure. Raises MissingExtraError."""
     # What this process can import, that one can; the folder where it is started has no say.
     path = os.pathsep.join(each for each in sys.path if each)
     try:

@@ -1,11 +1,11 @@
-"""Stack distances: the lines accessed since a line was accessed last, and how many accesses are at each.
+"""Count the accesses at each stack distance: the lines accessed since the last access to the same line.
 
-A distance that is the same all through a set of times is a row of the distribution. One that is affine in the time
-gives the number of times at which it reaches T, with T a symbol. Of any other, a column of the time takes its
-values one after the other, at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
+A distance that is constant in a set of times is a row of the distribution. One that is affine in the time
+gives the number of times at which it reaches T, with T a symbol. For any other, a column of the time is
+enumerated at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
 
-Numbers of accesses are counted as the times at which a polynomial is large enough. This module is run by a process of
-its own, and imports isl: that is an extra, and a count may take any time and memory.
+Numbers of accesses are counts of the times at which a polynomial is large enough. This module runs in a
+process of its own and imports isl, which is an extra; a count may need any amount of time and memory.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ PARAMETER, COLUMN, SET, FLOOR = isl.dim_type.param, isl.dim_type.in_, isl.dim_ty
 
 
 def to_rational(value: isl.Val) -> fmpq:
-    """A rational."""
+    """Convert an isl value to a rational."""
     return fmpq(*map(int, str(value).split("/")))
 
 
 def parameter_names(space: isl.Space) -> list[str]:
-    """The names of sizes."""
+    """List the names of the size parameters."""
     return [str(space.get_dim_name(PARAMETER, place)) for place in range(space.dim(PARAMETER))]
 
 
 def symbol_polynomials(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
-    """Parameters by their names; the columns of a time are x0, x1 and so on."""
+    """The symbols of a space: parameters by their names, time columns as x0, x1 and so on."""
     if kind == PARAMETER:
         return list(map(Poly.symbol, parameter_names(space)))
     return [Poly.symbol(f"x{place}") for place in range(space.dim(kind))]
 
 
 def to_polynomial(value: isl.QPolynomial) -> Poly:
-    """A quasi-polynomial: floors are atoms."""
+    """Convert a quasi-polynomial; floors become atoms."""
     space = value.get_domain_space()
     names = {PARAMETER: symbol_polynomials(space, PARAMETER), SET: symbol_polynomials(space, SET)}
     found = ZERO
@@ -70,13 +70,13 @@ def to_polynomial(value: isl.QPolynomial) -> Poly:
 
 
 def floor(value: isl.Aff) -> Poly:
-    """The floor of an affine expression."""
+    """Convert the floor of an affine expression."""
     scale = int(str(value.get_denominator_val()))
     return a.floor_div(affine_to_polynomial(value) * scale, Poly.constant(scale))
 
 
 def affine_to_polynomial(value: isl.Aff) -> Poly:
-    """An affine expression, perhaps of floors."""
+    """Convert an affine expression, which may contain floors."""
     space = value.get_domain_space()
     found = Poly.constant(to_rational(value.get_constant_val()))
     for kind, all_ in ((PARAMETER, symbol_polynomials(space, PARAMETER)), (COLUMN, symbol_polynomials(space, SET))):
@@ -90,7 +90,7 @@ def affine_to_polynomial(value: isl.Aff) -> Poly:
 
 
 def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
-    """What holds in a part of a set, in other names of sizes."""
+    """Yield the constraints of a basic set, with sizes renamed."""
     for each in part.get_constraints():
         if not each.is_div_constraint():
             yield Condition(affine_to_polynomial(each.get_aff()).substitute(sizes), each.is_equality())
@@ -98,7 +98,7 @@ def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condi
 
 @record
 class ReuseDistance:
-    """The accesses of a reference in part of its times, and how many lines lie between them and the last access."""
+    """The accesses of a reference at a set of times, with their stack distance."""
 
     reference: TimedReference
     times: isl.Set
@@ -107,7 +107,7 @@ class ReuseDistance:
 
 @record
 class ReuseDistances:
-    """Of each reference its times and its first accesses; the others with their distances."""
+    """The times of each reference, of its first accesses, and of reuses with their distances."""
 
     all: tuple[tuple[TimedReference, isl.Set], ...]
     first: tuple[tuple[TimedReference, isl.Set], ...]
@@ -115,7 +115,7 @@ class ReuseDistances:
 
 
 def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> ReuseDistances:
-    """The distances of all accesses; those that follow an access of the same reference at once are left out."""
+    """Derive the stack distances of all accesses; repeated accesses of a reference at one time are left out."""
     relations = [isl.Map(each.relation).intersect_params(context) for each in references]
     arrays: dict[str, isl.Map] = {}
     for reference, relation in zip(references, relations, strict=True):
@@ -132,15 +132,15 @@ def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> R
 
 
 def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
-    """From each time to the last one before it at which the same line was accessed."""
+    """Map each time to the last earlier time that accesses the same line."""
     earlier = isl.Map.lex_gt(relation.get_space().domain())
     return relation.apply_range(accesses.reverse()).intersect(earlier).lexmax().coalesce()
 
 
 def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
-    """The lines of all arrays that are accessed after the last time, up to now.
+    """Count the lines of all arrays accessed after the last time, up to the current one.
 
-    Each part of the map is taken by itself: what isl has to keep disjoint is small then.
+    Each part of the map is counted separately, as isl then keeps smaller sets disjoint.
     """
     for part in last.make_disjoint().get_basic_maps():
         times = _times_since_last(isl.Map.from_basic_map(part))
@@ -155,7 +155,7 @@ def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterat
 
 
 def _times_since_last(last: isl.Map) -> isl.Map:
-    """From each time to those after the last one, up to itself."""
+    """Map each time to the times after the last access, itself included."""
     space = last.get_space().domain()
     return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
 
@@ -165,10 +165,10 @@ Key = TypeVar("Key")
 
 @dataclass(eq=False)
 class DistanceTally:
-    """Numbers of accesses: all, first ones, at each distance in sizes, and those whose distance changes.
+    """Counts of accesses: all, first ones, by constant distance, and by changing distance.
 
-    `ranged` has the accesses whose distance is at least a + T/b, by a and b; `open` those whose distance is a
-    polynomial of the time of a reference. `context` is what sizes may be.
+    `ranged` counts the accesses whose distance is at least a + T/b, by a and b; `open` those whose distance is a
+    polynomial of the time of a reference. `context` constrains the sizes.
     """
 
     context: isl.Set
@@ -184,7 +184,7 @@ class DistanceTally:
         )
 
     def add(self, found: ReuseDistances) -> None:
-        """Count."""
+        """Add the accesses of references to the counts."""
         for reference, times in found.all:
             count = times.card()
             self.accesses = self.accesses.add(_scaled_count(count, reference.times))
@@ -196,6 +196,7 @@ class DistanceTally:
             self._add_reused(each)
 
     def _add_reused(self, each: ReuseDistance) -> None:
+        """Add reuses to the counts of constant, ranged or open distances."""
         fixed, moving = _split(_without_fixed(to_polynomial(each.distance), each.times))
         if not moving:
             _add(self.settled, fixed, each.times.card())
@@ -212,7 +213,7 @@ class DistanceTally:
                 self.open.append((fixed + distance, each.reference, times.card()))
 
     def _affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
-        """The times, at given sizes cut where a column has one value so that the distance is affine."""
+        """Split the times, at given sizes, by the values of columns until the distance is affine."""
         column = _to_fix(distance) if times.dim(isl.dim_type.param) == 0 else None
         if column is None:
             yield times, distance
@@ -226,7 +227,7 @@ class DistanceTally:
 
 
 def _without_fixed(value: Poly, times: isl.Set) -> Poly:
-    """The value without the columns of the time that sizes decide."""
+    """Substitute time columns that equalities determine from sizes."""
     equalities = [
         affine_to_polynomial(each.get_aff()) for each in times.affine_hull().get_constraints() if each.is_equality()
     ]
@@ -252,7 +253,7 @@ def _column_names(value: Poly) -> list[str]:
 
 
 def _split(value: Poly) -> tuple[Poly, Poly]:
-    """What sizes alone decide, and the rest."""
+    """Split a value into the terms of sizes alone, and the rest."""
     fixed = Poly(
         {monomial: each for monomial, each in value.terms.items() if not _column_names(Poly({monomial: each}))}
     )
@@ -260,14 +261,14 @@ def _split(value: Poly) -> tuple[Poly, Poly]:
 
 
 def _to_fix(value: Poly) -> str | None:
-    """The column that stands in most of the products; None where there is no product."""
+    """The time column in most nonlinear products; None if the value is affine."""
     products = [Poly({monomial: each}) for monomial, each in value.terms.items() if sum(p for _, p in monomial) > 1]
     found = [name for each in products for name in _column_names(each)]
     return max(sorted(set(found)), key=found.count, default=None)
 
 
 def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
-    """The number of times at which b times an affine distance is T or more, and that b. Raises NotAffineError."""
+    """Count the times at which `scale` times an affine distance is at least T. Raises NotAffineError."""
     space = times.get_space()
     sizes = parameter_names(space)
     columns = [f"x{place}" for place in range(space.dim(SET))]
@@ -279,14 +280,14 @@ def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
 
 
 def count_by_distance(asked: Problem) -> LruCounts:
-    """The numbers of accesses by stack distance, in sizes and loop variables."""
+    """Count accesses by stack distance, in terms of sizes and loop variables."""
     context = isl.Set(asked.context)
     tally = DistanceTally(context)
     tally.add(reuse_distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 
     def pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
-        """A count where sizes are what they may be, as short as isl can write it; pieces that are 0 are left out."""
+        """Simplify a count under the context of sizes, and yield its nonzero pieces."""
         for domain, value in count.coalesce().gist(context).get_pieces():
             found, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if found:
@@ -315,7 +316,7 @@ def count_by_distance(asked: Problem) -> LruCounts:
 
 
 def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
-    """The counts, or what isl says of its failure; None where it is there without barvinok."""
+    """Run the count and return it, or isl's reason for a failure; None if isl lacks barvinok."""
     if not hasattr(isl.Set, "card"):
         return None
     _limit_memory(memory)
@@ -329,7 +330,7 @@ def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
 
 
 def _limit_memory(memory: int) -> None:
-    """Let this process have so many bytes, where the system supports that."""
+    """Limit the memory of this process in bytes, if the system supports that."""
     try:
         import resource
     except ImportError:

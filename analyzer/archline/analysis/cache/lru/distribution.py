@@ -1,20 +1,20 @@
-"""The misses of an LRU cache of any number of lines, as one count for all: the distribution of stack distances.
+"""Compute the misses of LRU caches of all sizes from the distribution of stack distances.
 
-What LRU fetches bounds what optimal replacement fetches, by D. D. Sleator, R. E. Tarjan (Communications of the ACM
+LRU misses bound the misses of optimal replacement, by D. D. Sleator, R. E. Tarjan (Communications of the ACM
 28(2), 1985).
 
-Let LRU with C' lines, empty at the start, fetch f + k*C' lines, 1 <= f <= C'. Cut the run into a part in which it
-fetches f lines, and k parts in which it fetches C'.
+Let LRU with C' lines, empty at the start, fetch f + k*C' lines, 1 <= f <= C'. Cut the run into a part in which
+it fetches f lines, and k parts in which it fetches C'.
 
-- In the first part every fetch is a first access, which any cache fetches: a line comes back only after C' others have
-  been accessed, and from an empty cache these and the line itself are C' + 1 fetches.
-- In any other part at least C' lines beside x are accessed, where x is the last one accessed before: if x is fetched,
-  C' others have been accessed since; if a line is fetched twice, it and C' others have been accessed between; else the
-  C' lines that are fetched are different, and none of them is x.
-- When such a part begins, an optimal cache of C <= C' lines holds x and at most C - 1 of these. It fetches the others.
+- In the first part every fetch is a first access, which any cache fetches: a line is fetched again only after
+C' other lines were accessed, and from an empty cache these and the line itself are C' + 1 fetches. - In any
+other part at least C' lines other than x are accessed, where x is the last line accessed before: if x is
+fetched, C' other lines were accessed since; if a line is fetched twice, it and C' others were accessed
+between; else the C' lines that are fetched are different, and x is not among them. - When such a part begins,
+an optimal cache of C <= C' lines holds x and at most C - 1 lines of the part. It fetches the rest.
 
-So it fetches at least f + k*(C' - C + 1) lines, which is at least LRU(C')*(C' - C + 1)/C'. The theorem has C lines
-less, as its caches may begin with different lines.
+So it fetches at least f + k*(C' - C + 1) lines, which is at least LRU(C')*(C' - C + 1)/C'. The theorem has C
+lines less, as its caches may begin with different lines.
 """
 
 from __future__ import annotations
@@ -34,40 +34,40 @@ copyreg.pickle(Poly, lambda value: (Poly, (value.terms,)))
 copyreg.pickle(Symbol, lambda atom: (Symbol, (atom.name,)))
 copyreg.pickle(Floor, lambda atom: (Floor, (atom.argument, atom.modulus)))
 THRESHOLD = "T"
-"""The symbol of the distance that an access has at least."""
+"""The symbol of the least distance of the accesses that are counted."""
 
 
 @record
 class Condition:
-    """At least 0, or equal to 0."""
+    """A constraint: the value is 0 if `equal`, else at least 0."""
 
     value: Poly
     equal: bool
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Whether it holds at a point."""
+        """Test whether the constraint holds at a point."""
         found = evaluate(self.value, point)
         return found == 0 if self.equal else found >= 0
 
 
 @record
 class Piece:
-    """A value where all conditions of one of the `cases` hold."""
+    """A value that applies if all conditions of one of the `cases` hold."""
 
     cases: tuple[tuple[Condition, ...], ...]
     value: Poly
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Whether the piece is the one that a point is in."""
+        """Test whether a point is in this piece."""
         return any(all(each.holds(point) for each in case) for case in self.cases)
 
 
 Piecewise = tuple[Piece, ...]
-"""0 where no piece holds."""
+"""The value is 0 where no piece holds."""
 
 
 def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
-    """The value at a point: an integer."""
+    """Evaluate a piecewise integer at a point."""
     for piece in pieces:
         if piece.holds(point):
             found = evaluate(piece.value, point)
@@ -78,7 +78,7 @@ def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
 
 @record
 class DistanceCount:
-    """So many accesses are at a stack distance."""
+    """The number of accesses at one stack distance."""
 
     distance: Poly
     count: Piecewise
@@ -86,7 +86,7 @@ class DistanceCount:
 
 @record
 class DistanceRange:
-    """So many accesses are at a distance of at least `least` + T/`scale`, with T a symbol of the count."""
+    """The number of accesses at a distance of at least `least` + T/`scale`; T is a symbol of the count."""
 
     least: Poly
     scale: int
@@ -95,11 +95,11 @@ class DistanceRange:
 
 @record
 class LruCounts:
-    """The accesses of one call by stack distance, with lines of `line` words, in the sizes that were left symbols.
+    """The accesses of one call by stack distance, with lines of `line` words, in terms of symbolic sizes.
 
-    `first` are the first accesses to a line, which are at no distance. A row of `settled` has those at one distance, of
-    `ranged` those at distances that are affine in the loop variables. A distance of `open` changes with the loop
-    variables that stand in it otherwise, and which of its accesses are how far is not counted.
+    `first` counts first accesses, which have no distance. A row of `settled` counts the accesses at one distance,
+    a row of `ranged` those at distances affine in the loop variables. A distance of `open` depends on loop
+    variables in another way; its accesses are counted in total only.
     """
 
     line: int
@@ -111,7 +111,7 @@ class LruCounts:
     open: tuple[DistanceCount, ...]
 
     def at(self, point: Mapping[str, int]) -> MissCurve:
-        """The counts at sizes, ready for any number of lines."""
+        """Evaluate the counts at sizes, as a miss curve."""
         return MissCurve(
             value_at(self.accesses, point),
             value_at(self.first, point),
@@ -123,12 +123,12 @@ class LruCounts:
 
 
 STEPS_PER_SCALE = 24
-"""Numbers of lines are tried at so many steps of a scale on which they double every few steps."""
+"""The number of steps of the scale of cache sizes, on which they double every four steps."""
 
 
 @record
 class LruLowerBound:
-    """io is at least `bound`, since LRU with `lines` lines fetches `misses`."""
+    """A bound on io, because LRU with `lines` lines has `misses` misses."""
 
     bound: int
     lines: int
@@ -136,7 +136,7 @@ class LruLowerBound:
 
 
 def at_least(misses: int, lines: int, capacity: int) -> int:
-    """What optimal replacement with `capacity` lines fetches at least, where LRU with `lines` fetches `misses`."""
+    """Bound the misses of optimal replacement with `capacity` lines, given the LRU misses with `lines`."""
     if not misses:
         return 0
     parts, first = divmod(misses - 1, lines)
@@ -145,10 +145,10 @@ def at_least(misses: int, lines: int, capacity: int) -> int:
 
 @record
 class MissCurve:
-    """The misses of LRU caches at one point of sizes, by their number of lines.
+    """The misses of LRU caches as a function of their number of lines, at one point of sizes.
 
-    `settled` are distances, each with its number of accesses; `ranged` are least distances, each with its accesses;
-    `open` is whether there are accesses of an unknown distance.
+    `settled` pairs distances with numbers of accesses; `ranged` pairs minimum distances with accesses; `open`
+    tells whether accesses of unknown distance exist.
     """
 
     accesses: int
@@ -159,7 +159,7 @@ class MissCurve:
     point: Mapping[str, int]
 
     def misses(self, lines: int) -> int | None:
-        """The lines that an LRU cache of so many lines fetches; None where accesses of an unknown distance decide."""
+        """Count the misses of an LRU cache of a number of lines; None if distances are unknown."""
         return None if self.open else self._fetched(lines)
 
     def _fetched(self, lines: int) -> int:
@@ -170,7 +170,7 @@ class MissCurve:
         return self.first + sum(count for distance, count in self.settled if distance > lines) + beyond
 
     def bound(self, capacity: int) -> LruLowerBound | None:
-        """The best bound on io with so many lines; None where misses are not known at some number of lines."""
+        """Return the best lower bound on io with `capacity` lines; None if distances are unknown."""
         if self.open:
             return None
         fetched = ((lines, self._fetched(lines)) for lines in self._candidates(capacity))
@@ -178,7 +178,7 @@ class MissCurve:
         return max(bounds, key=lambda each: each.bound)
 
     def _candidates(self, capacity: int) -> list[int]:
-        """Numbers of lines from `capacity` to all: on a scale, and where one more would make many accesses hits."""
+        """Choose cache sizes, from `capacity` to all lines: on a scale, and just below frequent distances."""
         most = max(capacity, self.first)
         edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]
         unit = max(1, capacity // 8)

@@ -1,8 +1,8 @@
-"""From the accesses of a program to relations of isl: when each line is accessed.
+"""Translate the accesses of a program to isl relations from times to lines.
 
-A time is a tuple, compared lexicographically: from the outside in, the place of a statement in its block and the
-counter of the loop that it is. A counter v that walks along lines of L words is two columns, v // L and v % L: what isl
-then has to count has few floors, and is found in a tenth of the time.
+A time is a tuple, compared lexicographically: from the outside in, the position of a statement in its block
+and the counter of the loop that it is. A counter v that walks along lines of L words is two columns, v // L
+and v % L: isl then meets few floors, and counts ten times faster.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from archline.records import record
 
 @record
 class TimeColumn:
-    """A column of a time: a place in a block, a counter, or the quotient ("q") or rest ("r") of one by L."""
+    """A column of a time: a position in a block, a counter, or its quotient ("q") or remainder ("r") by L."""
 
     counter: str = ""
     part: str = ""
     place: int = 0
 
     def text(self, names: Mapping[str, str]) -> str:
-        """As isl has it."""
+        """Return the column in isl syntax."""
         return names[self.counter] + self.part if self.counter else str(self.place)
 
     def value(self, line: int) -> Poly:
-        """In loop variables, with L = `line`."""
+        """Return the column in terms of loop variables, with L = `line`."""
         counter = Poly.symbol(self.counter) if self.counter else ONE * self.place
         match self.part:
             case "q":
@@ -62,7 +62,7 @@ class TimeColumn:
 
 @record
 class TimedReference:
-    """An access of the program, `times` in a row: the `relation` of its times to lines of `array`, as isl has it."""
+    """An access, `times` in a row, as an isl `relation` of its times to lines of `array`."""
 
     array: str
     times: int
@@ -72,9 +72,9 @@ class TimedReference:
 
 @record
 class Problem:
-    """References in serial order, with lines of `line` words; `context` says what sizes may be.
+    """References in serial order, with lines of `line` words; `context` constrains the sizes.
 
-    Sizes are those that were left symbols: p0, p1 and so on for isl.
+    `sizes` stay symbols; isl calls them p0, p1 and so on.
     """
 
     line: int
@@ -84,18 +84,21 @@ class Problem:
 
 
 Names = Mapping[str, str]
-"""What isl calls a symbol."""
+"""The isl names of symbols."""
 
 
 class NotAffineError(Exception):
-    """isl cannot express it."""
+    """An expression is not affine, which isl requires."""
 
     def __init__(self, value: Poly) -> None:
         super().__init__(f"{to_text(value)} is not affine")
 
 
 def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
-    """A text of integer coefficients and the number that it is too large by. Raises NotAffineError."""
+    """Return isl text with integer coefficients, and the factor that clears denominators.
+
+    Raises NotAffineError.
+    """
     scale = lcm(*(int(each.q) for each in value.terms.values())) if value.terms else 1
     parts = []
     for monomial, coefficient in value.terms.items():
@@ -111,7 +114,7 @@ def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
 
 
 def floor_text(value: Poly, by: int, names: Names) -> str:
-    """floor(value / by). Raises NotAffineError."""
+    """Return isl text of floor(value / by). Raises NotAffineError."""
     text, scale = scaled_text(value, names)
     return text if scale * by == 1 else f"floor({text}/{scale * by})"
 
@@ -132,14 +135,14 @@ def _atom(atom: Atom, names: Names) -> str:
 
 
 Time = tuple[int | str, ...]
-"""Places in blocks and the names of counters, in turn."""
+"""Positions in blocks and names of counters, alternating."""
 STACK = "stack"
 
 
 def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
-    """The accesses of one call with lines of point["L"] words; sizes that the point lacks stay symbols.
+    """Describe the accesses of one call with lines of point["L"] words; sizes that the point lacks stay symbols.
 
-    Raises UntracedError where the data, recursion or a subscript that is not affine decides what is accessed.
+    Raises UntracedError if data, recursion or a subscript that is not affine decides the accesses.
     """
     if recurses(module, algorithm):
         raise UntracedError("the accesses of a recursion are not a loop nest", algorithm.span)
@@ -150,7 +153,7 @@ def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
 
 
 def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
-    """Every access with the loops around it, and when it happens."""
+    """Yield each access with the loops around it and its time."""
     for place, node in enumerate(nodes):
         match node:
             case Access():
@@ -162,7 +165,6 @@ def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Ac
 
 
 def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
-    """The symbols that decide what is accessed."""
     names: set[str] = set()
     for access, chain, _ in found:
         ends = (end for loop in chain for end in (loop.lo, loop.hi))
@@ -173,7 +175,6 @@ def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
 
 
 def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
-    """The counters that walk along lines."""
     names: set[str] = set()
     for access, chain, _ in found if line > 1 else ():
         along = access.place[contiguous_dimension(access.array)]
@@ -183,7 +184,7 @@ def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[st
 
 
 def _separate(arrays: Sequence[Array]) -> bool:
-    """Whether no local array has ever lines that another one has had, or other lines in each iteration."""
+    """Test whether local arrays never reuse lines of another one, nor move between iterations."""
     made = [array for array in dict.fromkeys(arrays) if array.local]
     above = all(one in two.beneath or two in one.beneath for one, two in combinations(made, 2))
     return above and not any(array.within for array in made)
@@ -227,11 +228,10 @@ class _Builder:
         return TimedReference(key, access.times, text, time)
 
     def _counter(self, name: str, symbol: str) -> str:
-        """A counter as isl has it."""
+        """Return a counter in isl syntax."""
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
     def _value(self, value: Poly) -> Poly:
-        """In what is left of the sizes."""
         given = {name: Poly.constant(number) for name, number in self.point.items()}
         return self.scope.facts.restore(value).substitute(given)
 
@@ -245,7 +245,7 @@ class _Builder:
 
     # Lines
     def _lines(self, access: Access, names: Names) -> tuple[str, list[str]]:
-        """Which array, and which of its lines: all subscripts but one, and that one // L."""
+        """Return the array and the subscripts of a line: those of the row, and the contiguous one // L."""
         array = access.array
         if array.layout == "zmorton":
             raise UntracedError("lines of a Z-Morton array are not affine in its subscripts", access.span)
@@ -261,7 +261,7 @@ class _Builder:
         return key, [*texts, floor_text(self._value(place[along]), self.point["L"], names)]
 
     def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
-        """The line of the stack: local arrays have those of others before them."""
+        """Return the number of a line on the stack; local arrays lie above those made before them."""
         array = access.array
         for each in (array, *array.beneath):
             if not each.exact or each.layout == "zmorton":
@@ -276,7 +276,7 @@ class _Builder:
         return floor_text(start + a.floor_div(self._value(last), line), 1, names)
 
     def _context(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
-        """What is known of sizes, as far as isl can say it."""
+        """Return the constraints on sizes that isl can express."""
         signature = self.scope.module.signatures[algorithm]
         bounded = {name: symbol for name, symbol in symbols.items() if name not in signature.indices}
         held = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
@@ -285,6 +285,7 @@ class _Builder:
         return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(held)} }}"
 
     def _told(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
+        """Yield a fact as isl constraints, if it is affine or a divisibility by a number."""
         match fact:
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
                 yield f"{symbols[name]} mod {number} = 0"
@@ -299,7 +300,7 @@ class _Builder:
 
 
 def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColumn, ...]]:
-    """Times of the same number of columns, without those that are the same for all."""
+    """Pad times to the same number of columns, and drop columns that are equal in all."""
     length = max(map(len, times), default=0)
     full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]
     found: list[list[TimeColumn]] = [[] for _ in times]

@@ -1,1 +1,5 @@
-"""Upper bounds on cache misses of recursive algorithms."""
+"""Bound cache misses of recursive algorithms.
+
+`evaluate` follows the calls at given sizes, `asymptotic` solves a recurrence for the growth of io, and
+`potential` finds closed forms for recursions whose calls are selected by indices.
+"""

@@ -1,13 +1,13 @@
-"""Growth of io of recursion: the rule of what fits as a recurrence over real sizes, solved as any other.
+"""Derive the growth of io of a recursion from a recurrence over real sizes.
 
-It takes for granted that FEW_LINES lines fit. Where fewer do, Z >= L^2 keeps Z and L below constants, and who asks
-compares io as work (`growth.in_small_caches`); for caches that are neither nothing is said.
+It assumes that FEW_LINES lines fit. If fewer do, Z >= L^2 bounds Z and L by constants, and callers compare io
+as work (`growth.in_small_caches`); for other caches nothing is claimed.
 
-Of recursion by square roots, as of the six-step FFT, calls have about the root of n as their size. Where a call of size
-n > Z makes calls of two sizes whose product is n, as many of each that their sizes add up to n, and fetches O(n/L)
-lines beside, each level fetches twice what the one above it does. Levels halve log2(n) until it is log2(Z), so that
-there are log2(n)/log2(Z) times the lines of the first. Calls that fit fetch what they are given: their own arrays lie
-in the same lines of the stack, which stay.
+In recursion by square roots, as in the six-step FFT, calls have sizes of about the root of n. If a call of
+size n > Z makes calls of two sizes whose product is n, with as many of each as make their sizes sum to n, and
+fetches O(n/L) lines itself, each level fetches twice the lines of the one above. Levels halve log2(n) until it
+is log2(Z), so that there are log2(n)/log2(Z) times the lines of the first. Calls that fit fetch their
+arguments: their local arrays lie in the same lines of the stack, which stay in cache.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition
 from archline.recurrences.asymptotic.solve import solve
 
 SIZE, LENGTH = 2**20, 2**6
-"""Sizes and lines at which bounds are compared."""
+"""The size and the line length at which bounds are compared."""
 MAX_CONSTANT = Poly.constant(1024)
-"""What is no larger counts as a constant."""
+"""Sizes up to this one count as constants."""
 NAME = "io"
 ROOTS = 2
-"""So many calls, of two sizes whose product is n, has a recursion by square roots."""
+"""The number of calls, of two sizes whose product is n, that a recursion by square roots makes."""
 RELATIONS = frozenset(("<", "<=", "==", "!=", ">=", ">"))
 
 
 class UnsolvedRecursionError(Exception):
-    """The recursion has a form that is not solved: why."""
+    """The growth of a recursion is not derived; the message gives the reason."""
 
 
 def io_growth_of_recursion(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
-    """What the io of a recursive algorithm is O of under facts of sizes, Z and L. Raises UnsolvedRecursionError."""
+    """Derive upper growth of io under facts about sizes, Z and L. Raises UnsolvedRecursionError."""
     return _RecursionGrowths(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(
         recursions.algorithm
     )
@@ -115,7 +115,7 @@ class _RecursionGrowths:
 
 
 def _single_growth(growths: Sequence[Growth]) -> s.Expr:
-    """What io is O of at all sizes. Raises UnsolvedRecursionError where it differs between regimes."""
+    """Return the growth at all sizes. Raises UnsolvedRecursionError if it differs between regimes."""
     if len(growths) > 1:
         raise UnsolvedRecursionError("the growth of a call differs between regimes")
     return _upper_growth(growths[0])
@@ -139,7 +139,7 @@ class _RecurrenceBuilder:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes on which io depends: those of calls that change, and those of arrays."""
+        """The sizes that io depends on: those of arrays."""
         restore = self.facts.restore
         names = restore(self.body.given).names | restore(self.body.made).names
         found = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
@@ -149,7 +149,7 @@ class _RecurrenceBuilder:
 
     # Recursion by square roots.
     def by_roots(self, known: Sequence[s.Fact]) -> s.Expr | None:
-        """What io is O of where facts about the cache hold; None where calls are not of about the root of n."""
+        """Return the growth of a recursion by square roots under facts about the cache; None for others."""
         *before, last = self.body.parts
         if len(self.sizes) > 1 or not isinstance(last, BranchPart):
             return None
@@ -177,14 +177,14 @@ class _RecurrenceBuilder:
         return b.binary("+", to_tree(self._roots(given + made)), levels)
 
     def _roots(self, lines: Poly) -> Poly:
-        """The terms by themselves, n/sqrt(n) as sqrt(n)."""
+        """Drop coefficients, and write n/sqrt(n) as sqrt(n)."""
         n = Poly.symbol(self.sizes[0])
         ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
         return Poly({term: ONE.constant_term for each in terms for term in each.terms})
 
     def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
-        """Each call of the algorithm itself, and how often it is made."""
+        """Yield each call of the algorithm itself, with the number of times that it is made."""
         for part in parts:
             match part:
                 case CallPart(call=call) if call.target is self.algorithm:
@@ -196,14 +196,14 @@ class _RecurrenceBuilder:
                     pass
 
     def _is_root(self, times: Poly, call: RecursiveCall) -> bool:
-        """Whether the sizes of calls add up to n, are about its root, and their arrays lie where those of others do."""
+        """Test that a call has a size of about sqrt(n), sizes sum to n, and local arrays share one address."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
         root = real(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
     def _outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
-        """Cache misses outside the recursive calls of the algorithm."""
+        """Yield the cache misses of parts other than calls of the algorithm itself."""
         for part in parts:
             match part:
                 case StraightLinePart():
@@ -219,7 +219,7 @@ class _RecurrenceBuilder:
 
     # Recursion by shares.
     def once(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
-        """The growth of an algorithm that does not call itself: where its arrays fit, and where they do not."""
+        """Yield the growth of an algorithm that does not call itself, for arrays that fit and for others."""
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
         words = to_tree(self.facts.restore(lines * LINE))
@@ -239,7 +239,7 @@ class _RecurrenceBuilder:
         yield Growth(None, _sum_distinct([to_tree(self._leading_part(found)), *others]), where=where)
 
     def _by_indices(self, call: RecursiveCall, target: Body) -> Poly:
-        """What a call of a recursion by indices fetches."""
+        """Bound the misses of a call of a recursion by indices."""
         if target.potential is None:
             raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
         found = [form.substitute(call.sizes) for form in target.potential.forms]
@@ -253,7 +253,7 @@ class _RecurrenceBuilder:
         return self.body.body.scope.module.signatures[self.algorithm].indices
 
     def cases(self) -> Iterator[EquationCase]:
-        """What fits, then each branch with recursive calls."""
+        """Yield the case of arrays that fit, then one case for each branch with recursive calls."""
         lines = self._leading_part(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
         words = Poly({term: one for term, one in (lines * LINE).terms.items() if _has_size_factor(term)})
         yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
@@ -268,7 +268,7 @@ class _RecurrenceBuilder:
             yield EquationCase(self._branch(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: BranchPart) -> None:
-        """Branches without recursive calls fetch no more than a constant: the recurrence has none of them."""
+        """Require that branches without recursive calls have constant size, as the recurrence omits them."""
         scope = self.body.body.scope
         known = scope.facts
         for branch, parts in chosen.branches:
@@ -287,7 +287,7 @@ class _RecurrenceBuilder:
                 known = with_fact(known, negate_condition(branch.condition), scope)
 
     def require_known(self, cases: tuple[EquationCase, ...]) -> None:
-        """Sizes that are no parameters of the recurrence stay what they are from call to call."""
+        """Require that sizes other than the recurrence's parameters are the same in every call."""
         mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
         mentioned -= set(self.sizes)
         for call in recursive_calls(self.body.body.nodes):
@@ -297,7 +297,7 @@ class _RecurrenceBuilder:
                     raise UnsolvedRecursionError(f"the size `{name}` varies from call to call")
 
     def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
-        """Lines of arrays, w words of a row as w/L + 1."""
+        """Count the lines of arrays without rounding, w words of a row as w/L + 1."""
         total = ZERO
         for array in arrays:
             if array.layout == "zmorton":
@@ -311,7 +311,7 @@ class _RecurrenceBuilder:
         return total
 
     def _leading_part(self, value: Poly) -> Poly:
-        """The positive terms without constants and rounding: what grows no less."""
+        """Drop negative terms, coefficients and rounding, and lower-order constants."""
         value = beyond(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
         sized = {monomial: one for monomial, one in terms.items() if _has_size_factor(monomial)}
@@ -333,7 +333,7 @@ class _RecurrenceBuilder:
         return b.total((False, each) for each in (*terms, to_tree(self._leading_part(self._cost(rest) + shared + ONE))))
 
     def _collect_calls(self, parts: Iterable[Part]) -> tuple[Counter[_SyntacticTerm], list[Part]]:
-        """What is called, how often, and the parts without calls; where the data decides, the most of every branch."""
+        """Count calls by size, and list the other parts; branches selected by data count with their maximum."""
         counts: Counter[_SyntacticTerm] = Counter()
         rest: list[Part] = []
         for part in parts:
@@ -357,7 +357,7 @@ class _RecurrenceBuilder:
         return counts, rest
 
     def _loop_of_calls(self, part: LoopPart) -> s.Expr:
-        """Iterations with calls, all of the same sizes."""
+        """Multiply the calls in a loop by its trip count; all must have the same sizes."""
         if any(
             part.loop.variable in value.names
             for call in recursive_calls(part.loop.body)
@@ -380,12 +380,12 @@ class _RecurrenceBuilder:
         return size - size.constant_term if not size.is_constant else size
 
     def _callee_growth(self, part: CallPart) -> s.Expr:
-        """What another recursive algorithm fetches at the sizes of a call."""
+        """Return the growth of another recursive algorithm at the sizes of a call."""
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
         return substituted(_single_growth(self.orders(part.call.target)), sizes)
 
     def _cost(self, parts: Iterable[Part]) -> Poly:
-        """What parts without recursive calls fetch."""
+        """Sum the misses of parts, which must be without recursive calls."""
         total = ZERO
         for part in parts:
             match part:
@@ -404,19 +404,19 @@ class _RecurrenceBuilder:
 
 @record
 class _SyntacticTerm:
-    """A term of a sum; two are equal that are written the same."""
+    """A term of a sum, equal to terms that are written the same."""
 
     key: object
     tree: s.Expr = field(compare=False)
 
     @classmethod
     def of(cls, tree: s.Expr) -> _SyntacticTerm:
-        """An expression as a term."""
+        """Return an expression as a term."""
         return cls(structure(tree), tree)
 
 
 def _sum_distinct(sums: Iterable[s.Expr]) -> s.Expr:
-    """The terms of sums together, each of them once."""
+    """Add the terms of several sums, each distinct term once."""
     terms = (_SyntacticTerm.of(term) for each in sums for term in _sum_terms(each))
     return b.total((False, each.tree) for each in dict.fromkeys(terms))
 
@@ -435,7 +435,7 @@ def _sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
 
 
 def _size_names(parts: Iterable[Part]) -> set[str]:
-    """The names that determine how much parts without recursive calls fetch."""
+    """The names that determine the misses of parts without recursive calls."""
     found: set[str] = set()
     for part in all_parts(parts):
         match part:
@@ -457,7 +457,7 @@ def _calls_itself(part: Part) -> bool:
 
 
 def _value_at_large_sizes(value: Poly) -> float:
-    """The value where sizes are large and lines are not short; infinite where it has none."""
+    """Evaluate at large sizes and lines that are not short; infinity without a value."""
     point = {**dict.fromkeys(value.names, SIZE), "L": LENGTH}
     try:
         return float(evaluate(value, point))
@@ -466,5 +466,5 @@ def _value_at_large_sizes(value: Poly) -> float:
 
 
 def _has_size_factor(monomial: Monomial) -> bool:
-    """Whether a size stands in a term, not only L."""
+    """Test whether a symbol other than L occurs in a term."""
     return any(atom != Symbol("L") for atom, _ in monomial)

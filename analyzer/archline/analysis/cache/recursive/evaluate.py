@@ -1,8 +1,9 @@
-"""io of recursive algorithms at given sizes: what fits is fetched once, the rest is the sum of what it is made of.
+"""Bound the io of recursive algorithms at given sizes: calls that fit fetch their lines once, others sum their
+parts.
 
-The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms (FOCS 1999): a call whose
-arrays fit into fast memory fetches no more than their lines, any other no more than its parts do, each from an empty
-cache.
+The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms (FOCS 1999): a
+call whose arrays fit into the cache fetches no more than their lines, any other no more than its parts do,
+each from an empty cache.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from archline.records import memoised, record
 MAX_CALLS = 200_000
 MAX_ITERATIONS = 20_000
 MAX_FITTING = 200
-"""Of calls by indices that fit, so many are followed, as they may fetch less than all that lies between their ends."""
+"""The maximum number of calls by indices that are followed although they fit, to count fewer lines than their boxes."""
 Point = Mapping[str, int]
 
 
 @record(eq=False)
 class StraightLinePart:
-    """A part without recursive calls."""
+    """A part of a body without recursive calls, with the plans that bound its misses."""
 
     upper: PlanUpperBound
     planner: AllocationPlanner
@@ -58,27 +59,27 @@ class StraightLinePart:
 
 @record(eq=False)
 class CallPart:
-    """A recursive call at sizes."""
+    """A recursive call."""
 
     call: RecursiveCall
 
 
 @record(eq=False)
 class LoopPart:
-    """Iterations that hold recursive calls, one after the other; `alike`, if what they do is the same in each."""
+    """A loop with recursive calls; `alike` tells that all its iterations do the same."""
 
     loop: Loop
     parts: tuple[Part, ...]
     alike: bool
 
     def over_iterations(self, each: Iterable[int]) -> int:
-        """All iterations; one whose counter the data gives may have any of the values."""
+        """Sum amounts over iterations; the maximum if the data selects a single iteration."""
         return max(each, default=0) if self.loop.trips == ONE else sum(each)
 
 
 @record(eq=False)
 class BranchPart:
-    """Branches, and what is done in each."""
+    """Branches, each with its parts."""
 
     branches: tuple[tuple[ChoiceBranch, tuple[Part, ...]], ...]
 
@@ -87,7 +88,7 @@ Part = StraightLinePart | CallPart | LoopPart | BranchPart
 
 
 def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
-    """Parts, and those that stand in them."""
+    """Yield parts and, recursively, the parts in them."""
     for part in parts:
         yield part
         match part:
@@ -101,9 +102,9 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
 
 @dataclass(eq=False)
 class AnalysedBody:
-    """The parts of a body, and the lines of all that a call may touch but what its own calls make.
+    """The parts of a body, the lines of its arguments (`given`) and of its local arrays (`made`).
 
-    Lines of an array that is given move as often as `moves` says.
+    `moves` is the number of transfers of a line of each argument: 2 if it may be written back.
     """
 
     body: RecursiveBody
@@ -114,7 +115,7 @@ class AnalysedBody:
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """Where accesses lie in arrays that are given whole, as far as indices determine it."""
+        """The boxes that accesses reach in arrays that are passed whole, if indices determine them."""
         return {} if self._reach is None else self._reach.boxes
 
     @cached_property
@@ -123,7 +124,7 @@ class AnalysedBody:
 
     @cached_property
     def potential(self) -> Potential | None:
-        """What pays for the calls of a recursion by indices; None where nothing is found, and of any other."""
+        """A potential for the calls of a recursion by indices; None if none is found, or for other recursions."""
         if self._reach is None:
             return None
         try:
@@ -132,7 +133,7 @@ class AnalysedBody:
             return None
 
     def given_at(self, point: Point) -> tuple[int, int]:
-        """The lines of all arrays that a call is given, or of where it gets in them, and each as often as it moves.
+        """Count the lines that a call can reach in its arguments, and these lines times their moves.
 
         Raises EvaluationError.
         """
@@ -149,11 +150,11 @@ class AnalysedBody:
         return lines_of_box(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
 
     def value(self, expression: Poly, point: Point) -> int:
-        """The value of an expression of the body at a point, rounded up. Raises EvaluationError."""
+        """Evaluate an expression of the body at a point, rounded up. Raises EvaluationError."""
         return ceil(self._exact(expression, point))
 
     def size(self, name: str, expression: Poly, point: Point) -> int:
-        """A size in a call. Raises EvaluationError where it is no whole number, at which a run stops."""
+        """Evaluate a size of a call. Raises EvaluationError if it is not an integer, which stops a run."""
         value = self._exact(expression, point)
         if value.denominator != 1:
             raise EvaluationError(f"`{name}` is {value} in a call")
@@ -172,9 +173,9 @@ class AnalysedBody:
 
 @dataclass(eq=False)
 class RecursiveMissBounds:
-    """Bounds on io of one recursive algorithm and all that it calls; of `traffic`, lines move again if written.
+    """Upper bounds on the io of a recursive algorithm and its callees; with `traffic`, on lines moved.
 
-    Raises UntracedError where accesses cannot be followed, UnboundedError where nothing is found for a part.
+    Raises UntracedError if accesses cannot be followed, UnboundedError if a part has no bound.
     """
 
     module: Module
@@ -184,9 +185,10 @@ class RecursiveMissBounds:
 
     @cached_property
     def _bodies(self) -> dict[s.Algorithm, RecursiveBody]:
-        """The bodies of all algorithms, by which array parameters begin rows with a line, and which have strides.
+        """The body of each algorithm, lowered with the array parameters whose rows are aligned or strided.
 
-        All begin so in the outermost call; what some call passes otherwise does not.
+        All arrays of the outermost call are aligned to lines; a parameter is not if some call passes an unaligned
+        view.
         """
         found: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
         bodies: dict[s.Algorithm, RecursiveBody] = {}
@@ -207,7 +209,7 @@ class RecursiveMissBounds:
         return bodies
 
     def body_of(self, algorithm: s.Algorithm) -> AnalysedBody:
-        """The parts of an algorithm."""
+        """Return the analysed body of an algorithm."""
         if algorithm not in self._solved:
             body = self._bodies[algorithm]
             facts = body.scope.facts
@@ -220,7 +222,7 @@ class RecursiveMissBounds:
         return self._solved[algorithm]
 
     def reached(self) -> tuple[ReachedRegion, ...]:
-        """What calls by indices reach, and their io at most."""
+        """List the regions that calls by indices reach, with upper bounds on their io."""
         return tuple(
             ReachedRegion(
                 algorithm.name,
@@ -232,22 +234,21 @@ class RecursiveMissBounds:
         )
 
     def solve(self) -> None:
-        """Find the parts of all algorithms."""
+        """Analyse the bodies of all algorithms."""
         for algorithm in self._bodies:
             self.body_of(algorithm)
 
     @cached_property
     def has_local_arrays(self) -> bool:
-        """Whether some call makes local arrays."""
         return any(self.body_of(each).made for each in self._bodies)
 
     @property
     def moves_per_written_line(self) -> int:
-        """How often a line that is written moves."""
+        """The number of transfers of a written line: 2 with traffic, else 1."""
         return 2 if self.traffic else 1
 
     def at(self, point: Point) -> int:
-        """At most so many lines are moved at sizes, Z and L. Raises EvaluationError, OutOfBudgetError in time."""
+        """Bound the lines moved at sizes, Z and L. Raises EvaluationError; OutOfBudgetError after the time limit."""
         solved, evaluation = self.body_of(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
             most = evaluation.call_misses(solved, point)
@@ -295,7 +296,7 @@ class RecursiveMissBounds:
 
 @dataclass(eq=False)
 class _Evaluation:
-    """Bounds at one Z and L."""
+    """Evaluates the bounds for one Z and L."""
 
     recursions: RecursiveMissBounds
     words: int
@@ -307,15 +308,15 @@ class _Evaluation:
 
     @cached_property
     def capacity(self) -> int:
-        """The lines of fast memory."""
+        """The number of lines of the cache."""
         return self.words // self.line
 
     def machine_point(self, sizes: Point) -> dict[str, int]:
-        """The sizes, and Z and L."""
+        """Add Z and L to sizes."""
         return {**sizes, "Z": self.words, "L": self.line}
 
     def call_misses(self, solved: AnalysedBody, point: Point) -> int:
-        """What a call moves at most."""
+        """Bound the lines that a call moves."""
         point = self.machine_point(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
@@ -338,9 +339,9 @@ class _Evaluation:
         return self._least(solved, parts, point, self._sum(solved, parts, point))
 
     def _least(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, most: int) -> int:
-        """What parts fetch, at most `most`: less where all calls in them fit and make their arrays in the same place.
+        """Lower the bound `most` by pinning the stack lines that all calls in the parts use for local arrays.
 
-        Then those lines of the stack are kept from the first call to the last, the largest number of them.
+        Applies if all calls fit together with those lines and place their local arrays at the same address.
         """
         calling = [place for place, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
         if not calling or not self.recursions.has_local_arrays:
@@ -362,7 +363,7 @@ class _Evaluation:
         )
 
     def _stack(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
-        """The most lines that calls make arrays in; None where they do not all begin at the same line."""
+        """The maximum stack lines of the calls; None unless all stacks begin at the same line."""
         most, bases = 0, set[int]()
         for call, sizes in self._calls(solved, parts, point):
             if call.base is None:
@@ -372,9 +373,9 @@ class _Evaluation:
         return most if len(bases) == 1 else None
 
     def local_array_lines(self, solved: AnalysedBody, point: Point) -> int:
-        """The lines of local arrays of a call and of all calls in it, of which one at a time is active.
+        """Count the stack lines of a call and its callees; one callee is active at a time.
 
-        Those of a call in it begin above the arrays that are made before it.
+        Local arrays of a callee lie above those made before it.
         """
         if not self.recursions.has_local_arrays:
             return 0
@@ -389,9 +390,10 @@ class _Evaluation:
         return self._made[key]
 
     def _sum(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
-        """What parts fetch, each from an empty cache; or with the lines of the `stack` kept beside those of Z.
+        """Sum the misses of parts, each from an empty cache, or with the `stack` lines held in addition to Z.
 
-        Then it raises EvaluationError where the arrays of a call do not fit, or no bound is known for so few lines.
+        With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so few
+        lines.
         """
         return sum(self._part(solved, part, point, stack) for part in parts)
 
@@ -430,7 +432,7 @@ class _Evaluation:
                 return
 
     def _iterations(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
-        """Iterations, and how many there are of each: one for all where they are alike."""
+        """Yield iterations with multiplicities: a single one for all if they are alike."""
         loop = part.loop
         first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
         if part.alike and end > first:
@@ -448,7 +450,7 @@ class _Evaluation:
     def _calls(
         self, solved: AnalysedBody, parts: Iterable[Part], point: Point
     ) -> Iterator[tuple[RecursiveCall, Point]]:
-        """The calls of a body, and where they are made."""
+        """Yield the calls of a body, with the points at which they are made."""
         for part in parts:
             match part:
                 case CallPart(call=call):
@@ -464,7 +466,7 @@ class _Evaluation:
 
 
 def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
-    """The names on which it depends what parts do."""
+    """The names that the parts depend on."""
     found: set[str] = set()
     for part in all_parts(parts):
         values: list[Poly] = []
@@ -483,7 +485,7 @@ def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
 
 
 def _view_lines(array: Array, facts: Facts) -> Poly:
-    """The lines of an array that is part of another."""
+    """Bound the lines of an array that may be a part of another one."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         return rows * columns
@@ -491,5 +493,5 @@ def _view_lines(array: Array, facts: Facts) -> Poly:
 
 
 def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
-    """The parameters that are arrays."""
+    """The names of the parameters that are arrays."""
     return frozenset(each.name for each in algorithm.parameters if shape_of(each.type)[0] is not None)

@@ -1,16 +1,16 @@
-"""Growth of io of recursion by indices: what is handed on from call to call pays for what calls fetch.
+"""Bound the io of recursion by indices with a potential, which callers pass on to their calls.
 
-A call that fits fetches the lines that it reaches, any other what its calls do (the rule of `recursion`). For a bound
-on io look for a sum of forms, such as a volume over Z, that
+A call that fits fetches the lines that it reaches, any other sums its calls (the rule of `recursion`). A
+potential is a sum of forms, such as a volume over Z, for which
 
-- no call that does not fit hands on more of to its calls than it has itself, and
-- of which each call of one that does not fit has as many as the lines that it reaches.
+- a call that does not fit passes on at most its own potential to its calls, and - each call made by one that
+does not fit has a potential of at least the lines that it reaches.
 
-The volume alone seldom is one: it pays where calls are as high as Z, and a call that does not fit but is wide is cut
-until its parts are low. So it is looked for by phases. In each, further facts hold in all calls: that those are no
-narrower than they are high, or as high as Z; where one begins to hold, it does in all further calls. (M. Frigo, V.
-Strumpen, Cache Oblivious Stencil Computations, ICS 2005, have the bound for trapezoids.) What is to be at least 0 is
-proved as a sum of products of facts; indices of few values are tried one by one.
+The volume alone seldom suffices: it pays if calls are as high as Z, but a wide call that does not fit is cut
+until its parts are low. So the search has phases. In each, further facts hold in all calls, for example that
+calls are at least as wide as high, or as high as Z; a fact that begins to hold is true of all further calls.
+(M. Frigo, V. Strumpen, Cache Oblivious Stencil Computations, ICS 2005, have the bound for trapezoids.)
+Nonnegativity is proved by sums of products of facts; indices of few values are enumerated.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from archline.recurrences.exact.indexed import CaseCalls, handed_on, index_produ
 
 DEGREE = 2
 HEIGHTS = (4, 16, 64, 256)
-"""Which share of Z calls are tried to be as high as."""
+"""Divisors of Z that are tried as the least height of calls."""
 MAX_PHASES, MAX_VOLUMES = 16, 4
 DENOMINATORS = (1, 4, 60, 1_000)
 ROOM = 1.01
 TALL_CACHE_FACTS = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
 Numbers = Mapping[str, Poly]
 Phase = frozenset[Poly]
-"""What is at least 0 in all calls."""
+"""Values that are nonnegative in all calls of a phase."""
 
 
 class NoPotentialError(Exception):
-    """No forms are found that pay."""
+    """No potential is found."""
 
 
 @record(eq=False)
 class NonFittingCase:
-    """A case whose call does not fit: what holds, what it fetches itself, times L, and where its calls lead."""
+    """A case of a call that does not fit: its facts, its own misses times L, and its calls."""
 
     case: AccessPath
     known: tuple[Poly, ...]
@@ -70,7 +70,7 @@ class NonFittingCase:
 
 @record
 class Potential:
-    """What io is at most where FEW_LINES lines fit, in the algorithm's indices, and its summands without factors."""
+    """An upper bound on io where FEW_LINES lines fit, in the algorithm's indices, and its terms without factors."""
 
     most: Poly
     forms: tuple[Poly, ...]
@@ -78,15 +78,15 @@ class Potential:
 
 @dataclass(eq=False)
 class PotentialSearch:
-    """The forms that pay for all calls of one algorithm. Raises UnpaidError."""
+    """Searches a potential for all calls of one algorithm. Raises NoPotentialError."""
 
     reach: ReachedBoxes
     pays: dict[Phase, Poly] = field(default_factory=dict)
-    """By phase, Z*L times what pays in it, once it is found."""
+    """Z*L times the potential of each phase, once it is found."""
 
     @cached_property
     def potential(self) -> Potential:
-        """What pays for the outermost call."""
+        """The potential of the outermost call."""
         phases, used = self.phases, tuple[int, ...]()
         for phase in sorted(phases, key=lambda each: -len(each)):
             used = self._solve_phase(phase, phases[phase])
@@ -96,7 +96,7 @@ class PotentialSearch:
     # What is known
     @cached_property
     def reached_words(self) -> Poly:
-        """L times the lines that a call reaches, or more."""
+        """An upper bound on L times the lines that a call reaches."""
         if self.reach.body.made:
             raise NoPotentialError
         return total(map(self._words_of, self.reach.body.given))
@@ -119,12 +119,12 @@ class PotentialSearch:
 
     @cached_property
     def steps(self) -> tuple[NonFittingCase, ...]:
-        """The cases, where calls do not fit."""
+        """The cases, for calls that do not fit."""
         beyond = self.reached_words - WORDS
         return tuple(NonFittingCase(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
 
     def _fetched(self, case: AccessPath) -> Poly:
-        """L times what a case fetches by itself, with a few lines."""
+        """Bound L times the misses of a case itself, with FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts
         found = build_references(iter(case.accesses), facts)
@@ -140,7 +140,7 @@ class PotentialSearch:
 
     @cached_property
     def template_terms(self) -> tuple[Poly, ...]:
-        """What may pay, times Z*L: Z times L and the quantities, then what all calls hand on whole, the plain first."""
+        """The template times Z*L: Z*L, Z times the quantities, then volumes that calls pass on whole."""
         quantities = self.reach.declaration.quantities
         cuts = [CaseCalls(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
         kept = [self._positive(each) for each in handed_on(cuts, index_products(quantities))]
@@ -149,7 +149,7 @@ class PotentialSearch:
         return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
 
     def _positive(self, form: Poly) -> Poly:
-        """A form with the sign that it has at all samples; 0 if it has none, or only constants."""
+        """Return a form with the sign that makes it nonnegative at all samples; 0 if its sign changes."""
         values = [evaluate(form, point) for point in self.reach.samples.drawn]
         if form.is_constant or not values or min(values) < 0 < max(values):
             return ZERO
@@ -161,7 +161,7 @@ class PotentialSearch:
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
-        """Facts that hold in all calls of some case that does not fit, and in all calls of what they hold in."""
+        """Candidate invariants that hold in all calls of some case, and are inherited by all further calls."""
         found: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
@@ -177,7 +177,7 @@ class PotentialSearch:
         return tuple(found)
 
     def _plausible(self, value: Poly) -> bool:
-        """Whether no sample speaks against its being handed on; and some for it: it says nothing where it holds."""
+        """Test that no sample contradicts the inheritance of a fact, and that some sample violates the fact."""
         negative, drawn = False, self.reach.samples
         for point in drawn.drawn:
             try:
@@ -190,7 +190,7 @@ class PotentialSearch:
         return negative
 
     def _is_inductive(self, value: Poly, step: NonFittingCase) -> bool:
-        """Whether it holds in all calls of a case, and in all calls of what it holds in."""
+        """Prove that a fact holds in all calls of a case, and that calls inherit it."""
         return (
             bool(step.case.calls)
             and self._holds_after(value, step, ())
@@ -203,7 +203,7 @@ class PotentialSearch:
 
     @cached_property
     def phases(self) -> dict[Phase, tuple[Phase, ...]]:
-        """All phases, the first one first, and to which one each case leads."""
+        """All phases, the initial one first, each with its successors by case."""
         found: dict[Phase, tuple[Phase, ...]] = {}
         pending: list[Phase] = [frozenset()]
         while pending:
@@ -222,7 +222,10 @@ class PotentialSearch:
 
     # Payment
     def _solve_phase(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
-        """Find a sum of forms that pays in a phase, and which; those behind it are known up to a common factor."""
+        """Find a sum of forms that pays in a phase, and return its terms.
+
+        The potentials of later phases are known up to a common factor.
+        """
         parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
 
         def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
@@ -247,9 +250,9 @@ class PotentialSearch:
         return used
 
     def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
-        """What is to be at least 0 with the coefficients of the forms, where some indices have the given values.
+        """Yield the constraints on the coefficients, with some indices replaced by numbers.
 
-        The first coefficient is by how much what pays in later phases is to be more than before, in proportion.
+        The first coefficient is the increase, in proportion, of the potentials of later phases.
         """
         declared, forms, nothing = (
             self.reach.declaration.facts,
@@ -280,7 +283,7 @@ class PotentialSearch:
 
     @memoised
     def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
-        """Products of two facts, those of floors among them."""
+        """The cone of products of two facts, including facts about floors."""
         floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
         facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
         varied = tuple(each for each in facts if not each.is_constant)
@@ -296,12 +299,12 @@ def _composite(value: Poly) -> int:
 
 
 def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
-    """The part with the factor of later phases and some forms."""
+    """Restrict a constraint to some forms and the factor of later phases."""
     return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
 
 def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
-    """So many coefficients for which all parts are in their cones; None where none are found."""
+    """Find `count` coefficients for which all constraints are in their cones; None if none are found."""
     # What cannot be where some indices have one value need not be tried where they have others.
     if _propose_coefficients(parts[-1], count) is None:
         return None

@@ -1,8 +1,8 @@
-"""Units: references that share lines of the cache, the lines that they need, and the lines that are fetched for them.
+"""Define residencies: references that share lines of the cache, the lines held, and the lines fetched for them.
 
-A unit keeps, at any time, the lines that the current window of its loop has touched: what the window before touched and
-this one touches too is not fetched again. Any choice of units whose lines fit together is a way to run the program, and
-optimal replacement fetches no more.
+A residency holds, at any time, the lines that the current window of its loop has touched: lines that the
+previous window touched too are not fetched again. Any choice of residencies whose lines fit together is a
+schedule of the cache, and optimal replacement fetches no more.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
 
 MAX_UNIT = 40_000
-"""Term products for one unit."""
+"""The maximum number of term products for one residency."""
 MAX_DEPTH = 16
-"""Shapes of nests grow with the square of their depth: units of deeper ones are measured one by one."""
+"""The maximum depth of nests whose residencies are cached by shape, as shapes grow with its square."""
 Measure = Callable[[tuple[Reference, ...]], tuple[FactoredProduct, FactoredProduct]]
-"""What a unit of references holds and fetches."""
+"""A function that counts the lines and the misses of references."""
 _Measured = dict[object, tuple[FactoredProduct, FactoredProduct]]
-"""What units of a program hold and fetch, by content: equal calls have equal units."""
+"""The lines and misses of residencies of a program, by content: equal calls have equal residencies."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
-"""Ways to split lines: at most so many of a class are held at a time, and so many more of all classes that are kept
-together; there are so many classes."""
+"""Partitions of lines in classes: the maximum lines of a class held at a time, the additional lines of all
+classes held together, and the number of classes."""
 
 
 def accepts_no_parts(_: tuple[Reference, ...]) -> bool:
-    """Whether parts of references may be held: none."""
+    """Reject all parts of references."""
     return False
 
 
 @record(eq=False)
 class Resident:
-    """`space` lines are held while `loop` runs (None: throughout), and `misses` lines are fetched in all.
+    """Holds `space` lines while `loop` runs (None: the whole run) and fetches `misses` lines in total.
 
-    A scratch unit has no line of its own: one that all such share is fetched at every access. `splitting` finds the
-    `classes`; of parts of the references it may hold those that are `fit`. In the loops `given_up` it holds nothing.
-    Raises UnboundedError where no closed form is found.
+    A scratch residency holds no line: it shares a single line with all other ones, and fetches at every access.
+    `splitting` derives the `classes`; `fit` accepts the parts of references that it may hold. It holds nothing in
+    the loops `given_up`. Raises UnboundedError without a closed form.
     """
 
     references: tuple[Reference, ...]
@@ -62,7 +62,7 @@ class Resident:
 
     @cached_property
     def classes(self) -> Classes:
-        """Ways to split the lines."""
+        """Partitions of the lines into classes that can be retained separately."""
         return self.splitting()
 
     @cached_property
@@ -71,6 +71,7 @@ class Resident:
         return space.value, misses.value
 
     def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+        """Measure references, or parts of references, once for equal contents."""
         facts, content = references[0].facts, _by_content(self.measure)
         if content is None or any(len(each.chain) > MAX_DEPTH for each in references):
             return self._sized(references)
@@ -83,6 +84,7 @@ class Resident:
         return known[key]
 
     def _sized(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+        """Measure references, with results in terms of sizes."""
         space, misses = self.measure(references)
         facts = references[0].facts
         return of_sizes(space, facts), of_sizes(misses, facts)
@@ -94,7 +96,7 @@ class Resident:
 
     @property
     def moves(self) -> int:
-        """How often each line that it fetches counts."""
+        """The number of transfers that each fetched line counts as: 2 if it is written back."""
         return max(each.moves for each in self.references)
 
     @property
@@ -104,12 +106,12 @@ class Resident:
 
     @cached_property
     def misses(self) -> Poly:
-        """The same, each line as often as it counts."""
+        """The lines that are fetched, each counted `moves` times."""
         return self.fetched * self.moves
 
     @cached_property
     def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
-        """What it holds and fetches, or more, without rounding to whole lines."""
+        """Upper bounds on the lines held and the misses, without rounding to whole lines."""
         twins = tuple(replace(each, whole_lines=False) for each in self.references)
         space, misses = self._of_sizes(twins)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
@@ -121,9 +123,9 @@ class Resident:
 
 
 def _by_content(measure: Measure) -> Hashable:
-    """A measure by the numbers that it is made of, None if it is made of others, which would keep their facts alive.
+    """A hashable key of a measure made of integers; None if it refers to other objects, which must not leak.
 
-    Keywords only hold what follows from these and the references.
+    Keyword arguments follow from the integers and the references.
     """
     if not isinstance(measure, partial):
         return measure
@@ -131,7 +133,7 @@ def _by_content(measure: Measure) -> Hashable:
 
 
 def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
-    """References but for the names of counters: each with the loops that it shares and its place in the text."""
+    """Yield keys of references that ignore the names of counters: shape, shared loops and text positions."""
     loops: dict[Loop, int] = {}
     first = min(references[0].order)
     for each in references:
@@ -144,7 +146,7 @@ def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
 
 
 def with_known_bounds(unit: Resident) -> Resident | None:
-    """The unit; None where it is not known what it holds or fetches."""
+    """Return the residency if its lines and misses have closed forms in sizes, else None."""
     try:
         with of_its_own():
             names = unit.space.names | unit.misses.names
@@ -155,7 +157,10 @@ def with_known_bounds(unit: Resident) -> Resident | None:
 
 @contextmanager
 def of_its_own() -> Iterator[None]:
-    """A limit for one unit: one whose closed form is too large is left out, and not all. Raises UnboundedError."""
+    """Limit the effort for one residency, so that a too large closed form omits only that one.
+
+    Raises UnboundedError.
+    """
     try:
         with budget(MAX_UNIT, counts=True):
             yield
@@ -164,7 +169,7 @@ def of_its_own() -> Iterator[None]:
 
 
 def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
-    """At least an amount, without entries of offsets: sums leave those where their ranges begin and end.
+    """Bound an amount by one without entries of offset arrays, which sums leave at the ends of their ranges.
 
     Raises UnboundedError.
     """
@@ -177,7 +182,7 @@ def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
 
 
 def classes_of(references: Sequence[Reference], depth: int) -> Classes:
-    """The lines of windows by where in a row they are, and by row."""
+    """Partition the lines of windows by position in a row, and by row."""
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
@@ -207,18 +212,18 @@ def common_loops(references: Sequence[Reference]) -> Chain:
 
 
 def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """The lines of so many words more than one are held; each line of a window at a depth is fetched once in it."""
+    """Measure a residency that fetches each line of a window once, and holds `words` words and one line."""
     return FactoredProduct((a.ceil_div(Poly.constant(words), LINE) + 1,)), group_footprint(references, depth).total
 
 
 def share_a_row(references: Sequence[Reference]) -> bool:
-    """Whether references are to one row, the same one in all iterations of the innermost loop around them."""
+    """Test whether all references access one row throughout the innermost loop."""
     chain = references[0].chain
     return bool(chain) and all(each.chain == chain for each in references) and in_one_row(references, chain[-1])
 
 
 def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
-    """Whether references are to one row, the same one in all iterations of a loop."""
+    """Test whether references access one row throughout a loop."""
     array, rows = references[0].array, rows_of(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:
         return False
@@ -228,6 +233,6 @@ def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
 
 
 def rows_of(reference: Reference) -> tuple[ClosedInterval | None, ...]:
-    """Where the places are in all dimensions but that of rows."""
+    """The intervals of subscripts in all dimensions but the contiguous one."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

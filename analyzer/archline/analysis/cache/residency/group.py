@@ -1,6 +1,7 @@
-"""Resident sets of several references to one array: group reuse in a window, within a row, and pinned lines.
+"""Derive the residencies of several references to one array: group reuse in a window, in a row, and pinned lines.
 
-Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], keep their lines, or that of the last access.
+Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], hold their own lines, or that of the
+last access.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from archline.ir.tree import Loop, contiguous_dimension
 
 
 def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
-    """Resident set of interleaved references to one row, no farther apart than one iteration moves: their own lines.
+    """Hold the lines of interleaved references to one row, whose distance is at most one iteration's step.
 
-    The iteration before has touched at most one line that the next one needs, as all its elements lie on one side.
+    An iteration leaves at most one line that the next one needs, as all its elements lie on one side.
     """
     if _common_direction(references) is None:
         return None
@@ -39,7 +40,7 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
-    """The same places kept as the one line of the last access."""
+    """Hold only the line of the last access of interleaved references."""
     way = _common_direction(references)
     changes = None if way is None else _line_changes_per_row(references, way)
     if changes is None:
@@ -48,7 +49,7 @@ def by_turns(references: Sequence[Reference]) -> Resident | None:
 
 
 def _common_direction(references: Sequence[Reference]) -> int | None:
-    """Which way the innermost loop moves places of which none gets past those of the next iteration; else None."""
+    """Return the direction, 1 or -1, in which a loop moves references that never overtake each other; else None."""
     if not share_a_row(references):
         return None
     loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
@@ -64,9 +65,10 @@ def _common_direction(references: Sequence[Reference]) -> int | None:
 
 
 def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
-    """How often at most the accesses pass the end of any one line, and other places follow each other in an iteration.
+    """Bound how many times accesses cross the end of a line, and the changes of element in an iteration.
 
-    The end of a line parts the places of one iteration at most: all before are on one side, all behind on the other.
+    The end of a line separates the elements of at most one iteration: all earlier ones lie before it, all later
+    ones after.
     """
     facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
     numbered = [pair for each in references for pair in zip(each.order, each.accesses, strict=True)]
@@ -82,7 +84,7 @@ def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[in
 
 
 def _in_turn(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """The lines between the first place and the last, or those of each place."""
+    """Count the lines from the first element to the last, or those of each element if fewer."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
@@ -92,7 +94,7 @@ def _in_turn(references: tuple[Reference, ...]) -> tuple[FactoredProduct, Factor
 
 
 def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
-    """A row read by the innermost loop, and behind it the element that follows: the one line of the last access."""
+    """Hold the line of the last access, for a row that the innermost loop reads and the next element."""
     try:
         row, after = sorted(references, key=lambda each: -len(each.chain))
     except ValueError:
@@ -114,9 +116,9 @@ def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
 
 
 def pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
-    """The windows around all references to an array in which lines of it may be pinned: loops, lines, how many windows.
+    """Yield windows around all references in which lines can be pinned: loop, lines, number of windows.
 
-    With f of the lines, those that are fetched most, units fetch at most misses*(1 - f/lines) + f*windows.
+    If the f most frequently fetched lines are pinned, misses are at most misses*(1 - f/lines) + f*windows.
     """
     chain = common_loops(references)
     for depth in range(len(chain) + 1):

@@ -1,7 +1,7 @@
-"""Rows of an array kept in two ways: those before a place by some units, and those from there on by others.
+"""Split the rows of an array at a row: one residency holds the rows before it, others those from it on.
 
-Every access is of a row on one side or the other: the loop that picks the row runs through part of its range. What
-units hold and fetch of a side is counted in terms of `CUT`, the first row of the second side.
+Every access is to a row on one side or the other: the loop that selects the row runs through part of its
+range. The lines and misses of a side are counted in terms of `CUT`, the first row of the second side.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import memoised, record, replace
 
 CUT = "cut "
-"""Where rows are split: the first row of the second side; no program has such a name."""
+"""The symbol of the first row of the second side, which no name of a program equals."""
 MAX_TILED_REFERENCES = 4
-"""Of so many references to an array rows are split in tiles, too."""
+"""The maximum number of references to an array whose rows are split within tiles."""
 MAX_SPLITTING = 20_000
-"""Term products for what one unit fetches of a side."""
+"""The maximum number of term products for the misses of one residency on a side."""
 
 
 @record
 class RowRange:
-    """The rows of a dimension before `CUT`, or those from there on.
+    """The rows of a dimension before `CUT`, or those from it on.
 
-    With `relative` the iterations are counted that pick them, from where their loop begins each time. With `clipped`
-    no iterations but places are on one side: the data moves them.
+    If `relative`, CUT counts the iterations that select rows, from the beginning of their loop each time. If
+    `clipped`, subscripts instead of iterations are clipped: the data moves them.
     """
 
     dimension: int
@@ -46,20 +46,20 @@ class RowRange:
 
     @property
     def opposite(self) -> RowRange:
-        """The other side."""
+        """The rows on the opposite side of the split."""
         return replace(self, before=not self.before)
 
 
 @dataclass(eq=False)
 class SidePartitioner:
-    """The parts of references to one array on one side, which share loops where they did."""
+    """Restricts references to one array to one side; parts share loops as before."""
 
     side: RowRange
     cutter: IndexSetSplitter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
-        """What a unit holds and fetches of this side; None where no closed form is found."""
+        """Count the lines and misses of a residency on this side; None without a closed form."""
         parts = [self.part(each) for each in unit.references]
         known = tuple(each for each in parts if each is not None)
         if len(known) < len(parts) or not _share_outer_loops(unit, known) or not unit.fit(known):
@@ -75,13 +75,14 @@ class SidePartitioner:
 
     @memoised
     def part(self, reference: Reference) -> Reference | None:
-        """What a reference accesses on this side; None where no loop picks its rows one by one."""
+        """Restrict a reference to this side; None if no loop selects its rows one by one."""
         if self.side.clipped:
             return self.cutter.clip(reference, self.side.dimension, self.side.before)
         rule = self._rule(reference)
         return None if rule is None else self.cutter.cut(reference, rule)
 
     def _rule(self, reference: Reference) -> LoopSide | None:
+        """Find the loop iteration at which the selected row crosses `CUT`."""
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None
@@ -101,16 +102,15 @@ class SidePartitioner:
 
 
 def _row_selecting_loop(reference: Reference, dimension: int) -> Loop | None:
-    """The innermost loop that picks the rows of a reference."""
     place = reference.place[dimension]
     picking = (each for each in reversed(reference.chain) if place is not None and each.variable in place[0].names)
     return next(picking, None)
 
 
 def _has_varying_rows(reference: Reference, dimension: int) -> bool:
-    """Whether rows are not all alike: loops run through other ranges in some than in others.
+    """Test whether rows differ: the ranges of loops depend on the row.
 
-    Of rows that are alike shares are kept, whichever those are, if the units that held them leave no lines free then.
+    Equal rows need no split: any share can be retained, if the residencies of the plan free no lines then.
     """
     loop = _row_selecting_loop(reference, dimension)
     if loop is None:
@@ -123,7 +123,7 @@ def _has_varying_rows(reference: Reference, dimension: int) -> bool:
 
 
 def _begins_elsewhere(reference: Reference, dimension: int, held: Loop | None) -> bool:
-    """Whether a loop around one that holds lines decides where the loop that picks the rows begins, but not its end."""
+    """Test whether a loop outside a residency determines the start, but not the end, of the row loop."""
     loop = _row_selecting_loop(reference, dimension)
     if loop is None or held is None:
         return False
@@ -132,7 +132,7 @@ def _begins_elsewhere(reference: Reference, dimension: int, held: Loop | None) -
 
 
 def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
-    """Whether the loops around the windows of a unit are the same for all parts."""
+    """Test whether all parts have the same loops around the windows of a residency."""
     if len(parts) == 1 or unit.loop is None:
         return True
     depth = unit.references[0].chain.index(unit.loop) + 1
@@ -141,7 +141,7 @@ def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
 
 @record(eq=False)
 class SideResidency:
-    """What a unit holds while `loop` runs, and fetches, for the rows of one side; before, it held `instead`."""
+    """The lines and misses of a residency on one side of a split; before the split it held `instead` lines."""
 
     lines: Poly = field(repr=False)
     instead: Poly = field(repr=False)
@@ -151,9 +151,9 @@ class SideResidency:
 
 @record(eq=False)
 class RowSplit:
-    """Of the rows on one side of `CUT` one unit keeps lines, of the others each of those that kept them of all rows.
+    """A split of rows: one residency holds those on one side of `CUT`, the plan's residencies hold the rest.
 
-    `CUT` is between 0 and `last`; all rows of the units fetched `fetched` lines before.
+    `CUT` is between 0 and `last`; all rows of the plan's residencies fetched `fetched` lines.
     """
 
     references: tuple[Reference, ...]
@@ -165,19 +165,19 @@ class RowSplit:
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """The steps and the end of `CUT`, what was fetched, and of each half what it holds, held and fetches."""
+        """The step and the end of `CUT`, the misses before, and the lines and misses of each half."""
         halves = (value for half in self.halves for value in (half.lines, half.instead, half.misses))
         return self.step, self.last, self.fetched, *halves
 
 
 @dataclass(eq=False)
 class RowSplitSearch:
-    """The splits of one array's references; `own` are the units of each by itself."""
+    """Finds splits of the rows of an array; `own` maps each reference to its residencies."""
 
     own: Mapping[Reference, Sequence[Resident]]
 
     def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowRange]:
-        """The sides of which a unit may keep the rows that others hold."""
+        """Yield the sides whose rows a coarse residency may take over from fine ones."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
@@ -200,7 +200,7 @@ class RowSplitSearch:
             yield RowRange(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
-        """What a unit that keeps the rows of a side, and others that keep the rest, hold and fetch."""
+        """Measure a coarse residency on one side, and fine ones on the other; None without a closed form."""
         kept = self._measured(coarse, side)
         if kept is None:
             return None
@@ -217,7 +217,7 @@ class RowSplitSearch:
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
     def _rest(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
-        """What a unit keeps of its rows, or its references each by itself where several loops pick the rows."""
+        """Measure a fine residency on its side, reference by reference if several loops select rows."""
         known = self._measured(unit, side)
         if known is not None:
             lines, misses = known
@@ -245,6 +245,6 @@ class RowSplitSearch:
 
 
 def _is_cut_short(reference: Reference) -> bool:
-    """Whether a loop around has the least or greatest of several ends, as those of tiles."""
+    """Test whether a loop around a reference has a minimum or maximum as a bound, as tiles have."""
     ends = (end for loop in reference.chain for end in (loop.lo, loop.hi))
     return any(isinstance(atom, PositivePart) for end in ends for atom in end.atoms())

@@ -1,9 +1,9 @@
-"""Units of one reference: the lines of its windows, the one line of the last access, or none of its own.
+"""Derive residencies of one reference: the lines of its windows, the line of the last access, or none.
 
-Places that the data moves one way along a row hold the line where they are, or those between them. Where the data
-decides how often loops inside run, as over the entries of a sparse row, most may be empty: lines that the loop around
-holds stay then, though there is no room for them beside what the inner loops hold. Where these are long, it may pay to
-leave them all lines, and to fetch what was given up again.
+Subscripts that the data moves one way along a row hold the current line, or the lines between them. If the
+data decides the trip counts of inner loops, as over the entries of a sparse row, most loops may be empty:
+lines that the outer loop holds then survive, although they do not fit together with those of inner loops. If
+inner loops are long, it may pay to yield all lines to them, and to reload afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from archline.ir.tree import Loop, contiguous_dimension
 
 
 def pointer_line(reference: Reference) -> Resident | None:
-    """The line at which an integer of the data points that moves one way through a row."""
+    """Hold the current line of a subscript that the data moves one way through a row."""
     depth = walk_depth(reference)
     if depth is None:
         return None
@@ -47,7 +47,7 @@ def pointer_line(reference: Reference) -> Resident | None:
 
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
-    """Places that move along a row together, and where they begin and end: the lines from the first to the last."""
+    """Hold the lines from the first to the last of references that walk along a row together."""
     moving = [each for each in references if walk_depth(each) is not None]
     array, depths = references[0].array, {walk_depth(each) for each in moving}
     if len(depths) != 1 or len({walk_key(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
@@ -66,19 +66,19 @@ def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def walk_depth(reference: Reference) -> int | None:
-    """The depth of the loop through which the places of a reference move one way, where it is around them."""
+    """The depth of the loop that moves a reference one way; None if it is not around the reference."""
     walk, variables = reference.walk, [loop.variable for loop in reference.chain]
     return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
 
 
 def walk_key(reference: Reference) -> object:
-    """What places that move along a row together have in common."""
+    """A key that references share which walk along a row together."""
     walk = reference.walk
     return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
 
 
 def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
-    """How far a place is from others that move, as they begin or end or all the time; None where that is not known."""
+    """The distance of a reference from the walking ones, during the walk or at its ends; None if unknown."""
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
@@ -101,7 +101,7 @@ def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) 
 def reloaded_residencies(
     reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
 ) -> Iterator[Resident | None]:
-    """Those of a reference's own units that hold one line, given up in the loops inside if the data decides these."""
+    """Yield one-line residencies that give up their line in inner loops whose length the data decides."""
     chain = reference.chain
     inner = (each for each in others if len(each.chain) > len(chain) and common_loops((reference, each)) == chain)
     loops = tuple(dict.fromkeys(each.chain[len(chain)] for each in inner))
@@ -123,7 +123,7 @@ def reloaded_residencies(
 def _footprint_with_reload(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """A line more for each iteration of the loops inside, of which one would do; no more than one for each access."""
+    """Add one miss for each iteration of the inner loops, up to the number of accesses."""
     (space, misses), (_, most) = unit.measure(references), scratch.measure(references)
     (reference,) = references
     again = sum((FactoredProduct((each.trips,)).over(reference.chain).value for each in loops), ZERO)
@@ -131,14 +131,14 @@ def _footprint_with_reload(
 
 
 def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
-    """The ways to keep one reference: through any loop around it, throughout, or not at all."""
+    """Yield the residencies of one reference: through each loop, for the whole run, or none."""
     passed = one_line(reference), pointer_line(reference)
     scratch = with_known_bounds(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
     yield from filter(None, (*in_windows((reference,)), *passed, scratch))
 
 
 def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
-    """The ways to keep the lines of windows, those of several references as one, through the loops that they share."""
+    """Yield residencies of the lines of windows, jointly for several references, through shared loops."""
     array, chain = references[0].array, common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return
@@ -152,7 +152,7 @@ def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
 
 
 def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
-    """Windows at a depth are kept from one to the next in the loops from these depths on; `depth`: in none."""
+    """Yield the depths from which on loops retain windows; `depth` itself stands for no retention."""
     with of_its_own():
         slides = group_footprint(references, depth).is_sliding_window
     if not slides:
@@ -168,7 +168,7 @@ def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator
 def _retained_footprint(
     depth: int, start: int, references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Windows at a depth are held; what the loops from `start` on touch is fetched once in all of them."""
+    """Measure windows at a depth, whose lines are fetched once in all loops from `start` on."""
     space = group_footprint(references, depth).largest
     if start < depth - 1:
         # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
@@ -177,12 +177,12 @@ def _retained_footprint(
 
 
 def _is_sliding(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
-    """Whether windows at a depth may be kept from one to the next in the loops from `start` on."""
+    """Test whether the loops from `start` on can retain windows at a depth."""
     return (start == depth and len(references) > 1) or start in _retention_depths(references, depth)
 
 
 def _windows_tile_row(reference: Reference, depth: int) -> bool:
-    """Whether the windows at a depth are parts of one row, each behind the one before it."""
+    """Test whether the windows at a depth are consecutive parts of one row."""
     array, loop = reference.array, reference.chain[depth - 1]
     if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
         return False
@@ -205,12 +205,12 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
 
 
 def _no_less(apart: Poly, facts: Facts) -> bool:
-    """Whether it is at least 0; entries of offsets do not become less."""
+    """Test whether a distance is nonnegative, given that entries of offset arrays are nondecreasing."""
     return is_nondecreasing(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
 def _each_access(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """A line for each access but those that find the line of the access right before them."""
+    """Count one miss for each access, unless it hits the line of the access before."""
     (reference,) = references
     chain, (anew, steps) = reference.chain, _access_gaps(reference)
     if not steps:
@@ -225,10 +225,10 @@ def _each_access(references: tuple[Reference, ...]) -> tuple[FactoredProduct, Fa
 
 
 def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
-    """How many accesses of an iteration count, and how far the others are from the one right before each.
+    """Count the accesses of an iteration that fetch, and list the distances of the rest to their predecessors.
 
-    Through the innermost loop places in a row move by one, so that an end of a line lies between two that are so far
-    apart in as many iterations at most. Those in one place count once.
+    The innermost loop moves elements in a row by one, so that a line's end lies between two elements at distance d
+    in at most d iterations. Accesses to the same element count once.
     """
     along, moving = contiguous_dimension(reference.array), _moves_along(reference)
     anew, steps = 1, []
@@ -242,7 +242,7 @@ def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
 
 
 def _moves_along(reference: Reference) -> bool:
-    """Whether the innermost loop moves the places along one row, by one each time."""
+    """Test whether the innermost loop moves the elements along one row, by one in each iteration."""
     if not reference.chain or not in_one_row([reference], reference.chain[-1]):
         return False
     entry = reference.place[contiguous_dimension(reference.array)]
@@ -250,7 +250,7 @@ def _moves_along(reference: Reference) -> bool:
 
 
 def one_line(reference: Reference) -> Resident | None:
-    """A row's neighbours, read one after the other in the innermost loop, kept as the one line of the last access."""
+    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
         return None
@@ -264,9 +264,9 @@ def one_line(reference: Reference) -> Resident | None:
 
 
 def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """The line of the last access: one is fetched first, and one each time that the end of a line is passed.
+    """Count misses with one line: the first fetch, and one for each crossing of a line's end.
 
-    With `others` no more than so many in each iteration.
+    If `others` is positive, it bounds the misses of an iteration.
     """
     *outer, loop = references[0].chain
     count, facts = group_footprint(references, len(outer)).count.value, loop.facts
@@ -279,7 +279,7 @@ def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tu
 
 
 def line_crossings(offsets: Sequence[int]) -> int:
-    """How often accesses at v + each offset, for v one after the other, pass the end of any one line, 1 at least."""
+    """Count how many times accesses at v + offset, for consecutive v, cross the end of a line; at least 1."""
     first, last = min(offsets), max(offsets)
     sides = [v + offset > 0 for v in range(-last, 2 - first) for offset in offsets]
     return max(1, sum(x != y for x, y in pairwise(sides)))

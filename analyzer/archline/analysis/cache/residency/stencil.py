@@ -1,9 +1,9 @@
-"""Units that hold less than the windows of loops have.
+"""Derive residencies of stencils, and of rows with pinned entries, which hold less than whole windows.
 
-Stencils: the loops sweep over elements in an order, and each element is accessed in a stretch of it, from its reference
-that is foremost to the one that is last. What lies between those two is held: of a row on each side of the one in the
-middle, that are two rows and a line, not three. Rows that are passed beside entries of them that stay: the entries'
-lines are held, and of the others one at a time.
+Stencils: loops sweep over elements in an order, and each element is accessed from its leading reference to its
+trailing one. The elements between these two are held: for a row on each side of the middle one, that is two
+rows and a line, not three. Rows with pinned entries: the entries' lines are held, and one line of the rest of
+the row at a time.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
 Offsets = tuple[int, ...]
-"""How many iterations of each loop a reference is ahead of the first one."""
+"""The lead of a reference over the first one, in iterations of each loop."""
 
 
 @record
 class RowSweep:
-    """References whose rows the loops from `depth` on move, the innermost along them, each by one at a time.
+    """References whose rows the loops from `depth` on move, the innermost one along rows, each by one.
 
-    `ahead` and `behind` are where the foremost and the last reference are; `rows` the extents of the rows' dimensions
-    by loop, as far as references reach.
+    `ahead` and `behind` are the offsets of the leading and the trailing reference; `rows` are the extents that
+    references reach in the dimensions of rows, by loop.
     """
 
     references: tuple[Reference, ...]
@@ -42,7 +42,7 @@ class RowSweep:
 
 
 def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """The ways to keep neighbours in several rows through a loop that moves rows."""
+    """Yield residencies of stencils through each loop that moves rows."""
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
         return
@@ -56,7 +56,7 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
 
 
 def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
-    """A row that the innermost loop passes, and entries of it that stay meanwhile: A[i, j] beside A[i, k] for all j."""
+    """Pin entries of a row while the innermost loop passes it: A[i, k] together with A[i, j] for all j."""
     if not share_a_row(references):
         return None
     chain = references[0].chain
@@ -70,14 +70,14 @@ def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
 
 
 def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """The lines that each place takes, and all lines of the row, and of what stays beyond it, once every time."""
+    """Hold the lines of each reference; fetch all lines of the row in each pass."""
     depth = len(references[0].chain)
     space = sum((each.lines(depth).largest.value for each in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
 def up_to(references: Sequence[Reference]) -> Resident | None:
-    """A row that the innermost loop passes up to an entry, whose line stays: A[i, k] for all k < j, and A[i, j]."""
+    """Pin the line of an entry while the innermost loop passes the row up to it: A[i, k] for k < j, and A[i, j]."""
     array, chain = references[0].array, max((each.chain for each in references), key=len)
     if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
         return None
@@ -100,19 +100,19 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
 
 
 def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
-    """Those that a loop moves along the row."""
+    """The references that a loop moves along the row."""
     along = contiguous_dimension(references[0].array)
     return [each for each in references if any(loop.variable in end.names for end in each.place[along] or ())]
 
 
 def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
-    """Whether the entry's line is in an unbroken run of the iterations around the row."""
+    """Test whether each line of the entry is in consecutive iterations around the row, without a gap."""
     row, entry = references[:2]
     return entry.lines(len(row.chain) - 1).is_sliding_window
 
 
 def _passed_up_to(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """A line of the row and that of the entry; each line before the entry's every time, and those of all entries."""
+    """Hold a line of the row and the entry's; fetch the prefix in each pass, and each entry's line."""
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
     place, end = row.place[along], entry.place[along]
@@ -129,6 +129,7 @@ def _passed_up_to(references: tuple[Reference, ...]) -> tuple[FactoredProduct, F
 
 
 def _sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
+    """Return the sweep of references at a depth; None unless loops move distinct dimensions by one each."""
     loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
     inside = {loop.variable for loop in loops}
     if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):
@@ -158,7 +159,7 @@ def _sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
 
 
 def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
-    """The one dimension that a loop moves; None where it moves none, or several."""
+    """The only dimension that a loop moves; None if it moves none or several."""
     moved = [
         dimension
         for dimension, interval in enumerate(reference.place)
@@ -168,7 +169,7 @@ def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
 
 
 def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
-    """How many iterations the places in a dimension are ahead of the first reference's, at least and at most."""
+    """The lead of a reference over the first one in a dimension, in iterations: minimum and maximum."""
     own, other = reference.place[dimension], first.place[dimension]
     if own is None or other is None or _moved_dimension(reference, loop) != dimension:
         return None
@@ -185,14 +186,14 @@ def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimens
 def _live_rows(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """The rows between the foremost and the last place, and the lines around them; each line is fetched once."""
+    """Hold the rows from the leading to the trailing reference, and the lines around; fetch each line once."""
     outer = references[0].chain[:depth]
     space = FactoredProduct((_live_row_count(sweep) * _row(references) + _lines_in_one_row(sweep),))
     return space.at_most(outer), group_footprint(references, depth).total
 
 
 def _classes(sweep: RowSweep) -> Classes:
-    """The lines by where in a row they are."""
+    """Partition the lines of a sweep by their position in a row."""
     outer = sweep.references[0].chain[: sweep.depth]
     try:
         between, row = (
@@ -204,7 +205,7 @@ def _classes(sweep: RowSweep) -> Classes:
 
 
 def _live_row_count(sweep: RowSweep) -> Poly:
-    """How many rows the foremost place is ahead of the last one."""
+    """Count the rows from the trailing to the leading reference."""
     between = ZERO
     for place, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
         rows = Poly.constant(front - back if place == 0 else max(0, front - back))
@@ -215,12 +216,11 @@ def _live_row_count(sweep: RowSweep) -> Poly:
 
 
 def _row(references: tuple[Reference, ...]) -> Poly:
-    """The lines of a row, as far as references reach."""
     first = references[0]
     box = group_footprint(references, len(first.chain) - 1).hull
     return interval_lines(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
 
 
 def _lines_in_one_row(sweep: RowSweep) -> Poly:
-    """The lines from the last place to the foremost, were they in one row, and one more: part of a line in each."""
+    """The lines from the trailing to the leading reference as if in one row, and one more for partial lines."""
     return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

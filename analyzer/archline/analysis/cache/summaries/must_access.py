@@ -1,15 +1,16 @@
-"""Arrays of which a call touches a part in full, whatever the data says: io is the lines of that part at least.
+"""Find must-access regions: parts of arrays that every call touches in full, for any data.
 
-    sort(a[0..h]); sort(a[h..n])        split(b[0..q], c[0..h + q]); c[h + q] = ...; split(b[q..m], c[h + q + 1..n + m])
+    sort(a[0..h]); sort(a[h..n])
+    split(b[0..q], c[0..h + q]); c[h + q] = ...; split(b[q..m], c[h + q + 1..n + m])
 
-By induction over all calls: on each way through a body, the elements that it accesses and the parts that its calls
-touch in full make up the whole of an array, all but its first or last row and column, or what lies on one side of its
-diagonal. Where that takes extents of 1 or 2 at least, as nothing is to be sorted of a single key, it is claimed of
-such. Where indices say what a call works on, so do claims: those that leaves fulfil are tried. An integer of the data
-that does not change between two calls is a symbol, so that parts which end and begin with it are known to lie side by
-side; slices lie in their arrays, as a run stops where they do not. What is not followed touches nothing here.
+By induction over all calls: on each path through a body, the elements that it accesses and the regions that
+its calls touch in full cover the whole array, all but its first or last row and column, or one side of its
+diagonal. Some claims require extents of at least 1 or 2, as a single key needs no sorting. If indices select
+the work of a call, claims do so too: the regions of leaves are tried. A data-dependent integer that does not
+change between two calls is a symbol, so that regions which end and begin with it are known to be adjacent;
+slices lie in their arrays, as a run stops otherwise. Code that is not followed touches nothing here.
 
-A recursion by indices is given its arrays whole, and says by indices what a call works on. A leaf that touches
+A recursion by indices receives whole arrays, and indices select the work of a call. A leaf that touches
 u[t1%2, x0..x1] where t1 - t0 is 1 may be the last of calls that all touch u[(t0 + 1)%2, x0..x1].
 """
 
@@ -41,11 +42,11 @@ from archline.language.model import Module
 from archline.records import memoised, record, replace
 
 MAX_BOXES = 12
-"""Of so many parts that leaves touch each is tried."""
+"""The maximum number of regions of leaves that are tried as claims."""
 
 
 def of_whole(array: Array) -> list[MustTouchRegion]:
-    """Claims of all of an array, one to be tried after the other."""
+    """List candidate claims of a whole array, strongest first."""
     dimensions = len(array.extents)
     none, ones, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
     single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
@@ -57,7 +58,7 @@ def of_whole(array: Array) -> list[MustTouchRegion]:
 
 
 def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
-    """Claims of boxes that a leaf touches, also as they are by other indices where `known`, at least 0, says so."""
+    """List claims of boxes that a leaf touches, also with indices replaced by equal ones under `known`."""
     largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
     equal = list(_equal(known))
     found: dict[Box, None] = {}
@@ -70,7 +71,6 @@ def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], 
 
 
 def _maximal_boxes(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
-    """Those that lie in no other one."""
     found: list[Box] = []
     for box in boxes:
         if not any(_is_contained(box, other, nonnegative) for other in found):
@@ -84,7 +84,7 @@ def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> 
 
 
 def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
-    """Indices that are a sum of others, where all of `known` are at least 0."""
+    """Yield indices with the sums that they equal if all of `known` are nonnegative."""
     for one, other in combinations(known, 2):
         if one + other == ZERO:
             for name in sorted(one.names):
@@ -95,7 +95,7 @@ def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
 
 # Claims that count together
 def in_rows_apart(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
-    """Some claims no two of which are of the same line, the first one among them."""
+    """Select claims that share no line pairwise, the first claim among them."""
     found: list[MustTouchRegion] = []
     for claim in claims:
         if all(_rows_apart(array, claim, other, facts) for other in found):
@@ -115,7 +115,7 @@ def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, fact
 
 
 def _never_equal(one: Poly, other: Poly) -> bool:
-    """Whether two integers are never equal, as their difference has a remainder: t%2 and (t + 1)%2."""
+    """Test whether two integers always differ by a nonzero remainder, as t%2 and (t + 1)%2."""
     difference = one - other
     rest = difference - difference.constant_term
     if not a.is_integral(rest):
@@ -125,27 +125,27 @@ def _never_equal(one: Poly, other: Poly) -> bool:
 
 
 MAX_TRIES = 200
-"""How often a box is looked at while it is cut where parts of it end."""
+"""The maximum number of tests while a box is cut at the ends of its parts."""
 _TRANSPOSED_HALF: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
-"""What a half is where rows and columns change places."""
+"""The half that results from exchanging rows and columns."""
 
 
 class SizeBounds(Protocol):
-    """What is known of sizes."""
+    """A prover of bounds on sizes."""
 
     def nonnegative(self, value: Poly) -> bool:
-        """Whether a value is at least 0."""
+        """Test whether a value is nonnegative."""
 
 
 @dataclass(eq=False)
 class BoxCover:
-    """Whether parts make up a box or half of it, which is cut at the end of a part that begins where it does."""
+    """Decides whether parts cover a box or half of it, by cutting it at the end of a part at its beginning."""
 
     way: SizeBounds
     tries: int = 0
 
     def covered(self, box: Box, parts: Sequence[Part]) -> bool:
-        """Whether they make up a box."""
+        """Test whether parts cover a box."""
         self.tries += 1
         if any(self.way.nonnegative(lo - hi) for lo, hi in box):
             return True
@@ -158,7 +158,7 @@ class BoxCover:
         return False
 
     def half(self, box: Box, half: Half, parts: Sequence[Part]) -> bool:
-        """Whether they make up a half of a box that is as wide as high."""
+        """Test whether parts cover half of a square box."""
         if half == "upper":
             # Rows and columns change places.
             return self._lower(box[::-1], [Part(each.box[::-1], _TRANSPOSED_HALF[each.half]) for each in parts])
@@ -189,7 +189,7 @@ class BoxCover:
         return False
 
     def _reaches(self, part: Part, diagonal: Poly) -> bool:
-        """Whether a part has all below a diagonal, given by row less column, that lies in its box."""
+        """Test whether a part contains all elements of its box below a diagonal, given as row minus column."""
         (top, _), (left, _) = part.box
         return not part.half or (part.half == "lower" and self.way.nonnegative(diagonal - (top - left)))
 
@@ -197,7 +197,7 @@ class BoxCover:
         return all(self.way.nonnegative(low - lo) for (low, _), (lo, _) in zip(box, part, strict=True))
 
     def _cut(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
-        """Whether a box is made up by a part of what lies at its beginning, and by others."""
+        """Test whether a part at the beginning of a box, and further parts, cover the box."""
         short = [place for place, (_, end) in enumerate(box) if not self.way.nonnegative(part[place][1] - end)]
         if not short:
             return True
@@ -210,19 +210,19 @@ class BoxCover:
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000
-"""For the bodies of algorithms that call each other, and as many for what is claimed of them."""
+"""The effort for the bodies of mutually recursive algorithms, and again for their claims."""
 
 
 @record(eq=False)
 class MustAccess:
-    """What is touched in full by each call of an algorithm and of those that it calls, as far as they are followed."""
+    """The must-access regions of an algorithm and its callees, if they can be followed."""
 
     bodies: Mapping[s.Algorithm, FollowedBody]
     claims: Claims
     made: Mapping[s.Algorithm, Claimed]
 
     def touched(self, algorithm: s.Algorithm) -> Claimed:
-        """What a call touches of arrays that share no line: those that it is given, and those that it makes."""
+        """List the regions of a call that share no line, in its arguments and local arrays."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
         given: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
@@ -231,9 +231,9 @@ class MustAccess:
         return (*given, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
-        """At least so many lines are touched by one call, in its sizes and L; its arrays begin with lines.
+        """Bound the lines that one call touches from below, in its sizes and L; its arrays are aligned.
 
-        `plain`: no more than that, and easier to compare; `of` names the arguments that count alone.
+        `plain` gives a weaker bound that is easier to compare; `of` restricts the count to named arguments.
         """
         body = self.bodies.get(algorithm)
         if body is None:
@@ -248,7 +248,7 @@ class MustAccess:
         return body.facts.restore(found)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
-        """The same part by part."""
+        """List the must-access regions of a call as result records."""
         body = self.bodies.get(algorithm)
         if body is None:
             return ()
@@ -262,7 +262,7 @@ class MustAccess:
 
 
 def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
-    """What calls touch in full, or write to in full."""
+    """Derive the regions that calls touch in full, or write in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     made: dict[s.Algorithm, Claimed] = {}
@@ -280,7 +280,7 @@ def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -
 
 # What is claimed
 def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
-    """What holds of all calls if it holds of those that they make: what does not is given up until nothing changes."""
+    """Remove claims that do not follow from those of callees, until the rest imply each other."""
     left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
     found = {
         each: {array.name: [left[each][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
@@ -304,7 +304,7 @@ def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims
 
 
 def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
-    """What is touched of local arrays that lie on each other, the most of such."""
+    """The claims of local arrays that lie on each other, for the largest such stack."""
     found: dict[Array, MustTouchRegion] = {}
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
@@ -319,7 +319,7 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
 
 
 def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
-    """The first claim of a local array that is true, and says something."""
+    """The first nontrivial claim of a local array that holds."""
     tried = of_whole(array) if body.may_touch(array, claims) else []
     return next((each for each in tried if body.is_about(array, each) and body.implies(array, each, claims)), None)
 
@@ -334,7 +334,7 @@ def _lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> P
 
 
 def _elements(array: Array) -> Poly | None:
-    """The lines of the elements of an array in Z-Morton order, as those beside them need not be touched."""
+    """The minimum lines of an array in Z-Morton order; None in other layouts."""
     if array.layout != "zmorton":
         return None
     rows, columns = array.extents
@@ -342,7 +342,7 @@ def _elements(array: Array) -> Poly | None:
 
 
 def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
-    """1 where all extents are so large, and 0 elsewhere but where an array without elements has no lines anyway."""
+    """A factor that is 1 if extents are large enough, and else 0 unless the array is empty."""
     found = ONE
     for extent in dict.fromkeys(extent for extent, each in zip(array.extents, least, strict=True) if each > 1):
         if not facts.nonnegative(extent - 2):
@@ -351,7 +351,7 @@ def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly
 
 
 def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
-    """The lines of half a square, row by row, or column by column: the first or the last words of each."""
+    """Count the lines of half a square row by row (or by column): the first or the last words of each."""
     extent, place = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
         count = extent - int(claim.beside)
@@ -365,7 +365,7 @@ def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: 
 
 
 def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
-    """The lines of what lies so far from the ends, at least: w words of a row are ceil(w/L) lines or more."""
+    """Bound the lines of a region from below: w words of a row are at least ceil(w/L) lines."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
     return _elements(part) or array_lines(part)
 
@@ -373,14 +373,14 @@ def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> P
 # Bodies
 @record(eq=False)
 class PathFacts:
-    """What holds on a way through a body: facts of the body, and what is at least 0 there."""
+    """The facts on a path through a body: those of the body, and values `known` to be nonnegative."""
 
     facts: Facts
     known: tuple[Poly, ...]
 
     @cached_property
     def refined(self) -> Facts:
-        """The facts, and what gives a bound of a symbol."""
+        """The facts, with the symbol bounds that follow from the path's conditions."""
         found = self.facts
         # What the others say may decide a max in one of them.
         for each in (*self.known, *self.known):
@@ -389,17 +389,17 @@ class PathFacts:
 
     @cached_property
     def impossible(self) -> bool:
-        """Whether no sizes are such."""
+        """True if no sizes satisfy the path's conditions."""
         return any(self.refined.nonnegative(-each - 1) for each in self.known)
 
     def nonnegative(self, value: Poly) -> bool:
-        """Whether a value is at least 0, by the facts or because it is no less than what is known."""
+        """Test whether a value is nonnegative, by the facts or because it exceeds a condition."""
         return self.refined.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
 
 
 @record(eq=False)
 class FollowedBody:
-    """What one call does, on each way through its branches: what holds there, and the accesses and the calls."""
+    """The paths of a body, each with its conditions, accesses and calls."""
 
     given: tuple[Array, ...]
     sizes: tuple[str, ...]
@@ -408,7 +408,7 @@ class FollowedBody:
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
 
     def implies(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
-        """Whether what is claimed of an array is true if calls do what is claimed of them."""
+        """Test whether a claim about an array follows from the claims of calls, on all paths."""
         large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
         box = claim.of(array)
         for known, nodes in self.ways:
@@ -424,7 +424,7 @@ class FollowedBody:
         return True
 
     def by_indices(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
-        """What is tried to claim of an array where indices say what calls work on: what leaves touch."""
+        """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
         found: dict[MustTouchRegion, None] = {}
         for known, nodes in self.ways:
             targets = {call.target for call in recursive_calls(nodes)}
@@ -439,12 +439,12 @@ class FollowedBody:
         return iter(found)
 
     def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
-        """Whether an array may have elements of which something is claimed."""
+        """Test whether the claimed region of an array can be nonempty."""
         missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
         return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))
 
     def may_touch(self, array: Array, claims: Claims) -> bool:
-        """Whether on each way something is done with an array of which something is claimed."""
+        """Test whether every path accesses an array, or passes it to a call with a claim about it."""
         large = tuple(extent - 2 for extent in array.extents)
         return all(
             self.path_facts(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways
@@ -452,18 +452,18 @@ class FollowedBody:
 
     @cached_property
     def local_arrays(self) -> tuple[Array, ...]:
-        """The local arrays that are made once in a call."""
+        """The local arrays that a call makes exactly once."""
         found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
         return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
 
     @memoised
     def path_facts(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> PathFacts:
-        """What holds on one of the ways, where some extents are large."""
+        """Return the facts of a path on which some extents are large."""
         return PathFacts(self.facts, (*large, *known))
 
 
 def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
-    """None where it cannot be followed at all."""
+    """Lower a body and list its paths; None if it cannot be followed."""
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
             body = body_of(module, algorithm, MustLowering())
@@ -476,13 +476,13 @@ def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody
 
 
 def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
-    """Those that nodes access, or pass on to calls."""
+    """Yield the arrays that nodes access or pass to calls."""
     yield from (access.array for access, _ in iter_accesses(tuple(nodes)))
     yield from (view.array for call in recursive_calls(nodes) for view in call.views.values())
 
 
 def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
-    """Whether nodes access an array, or pass it on to a call that does."""
+    """Test whether nodes access an array, or pass it to a call with a claim about it."""
     return any(access.array is array for access, _ in iter_accesses(tuple(nodes))) or any(
         view.array is array and bool(claims.get(call.target, {}).get(name))
         for call in recursive_calls(nodes)

@@ -1,8 +1,8 @@
-"""Which part of an array a recursion by indices reaches, such as one that cuts a trapezoid of points in time and space.
+"""Find the part of an array that a recursion by indices reaches, as for trapezoids of points in time and space.
 
-Its calls are given arrays whole and say by indices what they work on. How far a call gets along a dimension is looked
-for as a sum of its indices, and of what slopes add to them: x1 + max(0, dx1)*(t1 - t0). A linear program proposes
-it. It is proved by induction: in every case the accesses lie within, and so does how far the calls get.
+Its calls are passed whole arrays, and indices that select their work. The extreme subscript of a call in a
+dimension is sought as a sum of its indices, and of terms with slopes: x1 + max(0, dx1)*(t1 - t0). A linear
+program proposes it. Induction proves it: in every case all accesses, and the bounds of all calls, lie within.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Point = Mapping[str, int]
 Box = tuple[ClosedInterval, ...]
 """The first and the last entry in each dimension."""
 End = tuple[Array, int, int]
-"""An array, one of its dimensions, and the end of it: 1 for how far up an access is, -1 for how far down."""
+"""An array, a dimension, and a direction: 1 for the upper end of accesses, -1 for the lower one."""
 
 
 def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
-    """How far calls get; None where no indices say so, or arrays are not given whole."""
+    """Derive the boxes that calls reach; None without indices, or if arrays are not passed whole."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:
@@ -50,19 +50,19 @@ def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
 
 
 class NotReachedError(Exception):
-    """The recursion is not one by indices that is given its arrays whole."""
+    """The recursion does not work by indices on whole arrays."""
 
 
 @record(eq=False)
 class AccessPath:
-    """One way through a body: what is at least 0 there, where it accesses arrays, and the arguments of its calls."""
+    """A path through a body: its conditions, which are nonnegative, its accesses, and its calls' arguments."""
 
     known: tuple[Poly, ...]
     accesses: tuple[tuple[Access, Chain], ...]
     calls: tuple[Mapping[str, Poly], ...]
 
     def farthest(self, end: End) -> Iterator[Poly]:
-        """How far each access gets towards an end, times its sign. Raises UnboundedError."""
+        """Yield the extreme subscript of each access in a direction, times its sign. Raises UnboundedError."""
         array, dimension, sign = end
         for access, chain in self.accesses:
             if access.array is array:
@@ -77,34 +77,34 @@ class AccessPath:
 
 @dataclass(eq=False)
 class ReachedBoxes:
-    """How far calls of one recursive algorithm get."""
+    """The may-access boxes of a recursive algorithm's calls."""
 
     body: RecursiveBody
     cases: tuple[AccessPath, ...]
 
     @cached_property
     def declaration(self) -> Declaration:
-        """What is said of the indices."""
+        """The declared properties of the indices."""
         return index_declaration(self.body.algorithm, declared_scope(self.body.scope.module, self.body.algorithm))
 
     @cached_property
     def samples(self) -> IndexSamples:
-        """Indices that the declaration allows."""
+        """Sample indices that satisfy the declaration."""
         return IndexSamples(self.body, self.declaration, self.cases)
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """Where the accesses of a call lie in the arrays that it is given, as far as indices determine it."""
+        """The boxes that contain the accesses of a call to its array arguments, if indices determine them."""
         return {array: box for array in self.body.given if (box := self._box(array)) is not None}
 
     def situation(self, known: Iterable[Poly]) -> Situation:
-        """What the declaration promises, and more that is at least 0."""
+        """Combine the declared facts with further nonnegative values."""
         return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
 
     def _box(self, array: Array) -> Box | None:
-        """Where the accesses of a call to an array lie, in its indices; None where that is not known in any dimension.
+        """Derive the box of a call's accesses to an array, in its indices; None if no dimension has a bound.
 
-        Entries beyond the ends of the array are none of them.
+        The box may extend beyond the array.
         """
         if array.layout == "zmorton":
             return None
@@ -115,7 +115,7 @@ class ReachedBoxes:
         return tuple(found) if any(_names_index(end, self.body) for each in found for end in each) else None
 
     def _end(self, end: End) -> Poly | None:
-        """How far calls get at most, times the sign; None where no proof is found."""
+        """Derive the extreme subscript of calls in a direction, times its sign; None without a proof."""
         try:
             accessed = [tuple(case.farthest(end)) for case in self.cases]
         except UnboundedError:
@@ -124,7 +124,7 @@ class ReachedBoxes:
         return next((each for each in proposed if self._proves(each, accessed)), None)
 
     def _proposed(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
-        """Sums of forms that are at least what is accessed, and at least what they are at calls, the nearest first."""
+        """Yield sums of forms that bound the accesses, and their own values at calls, tightest first."""
         parts: list[ConeConstraint] = []
         for case, own in zip(self.cases, accessed, strict=True):
             situation = self.situation(case.known)
@@ -138,7 +138,7 @@ class ReachedBoxes:
             yield combination(forms, numbers)
 
     def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
-        """Whether no case gets farther than the bound if its calls do not."""
+        """Prove that no case exceeds the bound if its calls do not."""
         for case, own in zip(self.cases, accessed, strict=True):
             situation = self.situation(case.known)
             there = (bound.substitute(given) for given in case.calls)
@@ -148,7 +148,7 @@ class ReachedBoxes:
 
     @cached_property
     def _forms(self) -> tuple[Poly, ...]:
-        """1, the indices, and what an index of few values adds to a difference where it is above 0, or below."""
+        """The constant 1, the indices, and positive parts of slopes times differences of indices."""
         ranges = self.declaration.ranges
         parts = [
             a.positive_part(Poly.symbol(name).scaled(sign))
@@ -162,7 +162,7 @@ class ReachedBoxes:
 
     @property
     def _plain(self) -> tuple[tuple[Poly, Poly], ...]:
-        """1 and an index of many values."""
+        """The constant 1 paired with each index that has many values."""
         indices = self.body.scope.module.signatures[self.body.algorithm].indices
         return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
 
@@ -172,7 +172,7 @@ def _names_index(value: Poly, body: RecursiveBody) -> bool:
 
 
 class IndexSamples:
-    """Indices at which the declaration holds, with the cases that apply and the indices of their calls."""
+    """Sample indices that satisfy the declaration, with their cases and the indices of their calls."""
 
     def __init__(self, body: RecursiveBody, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
@@ -180,7 +180,7 @@ class IndexSamples:
 
     @cached_property
     def drawn(self) -> tuple[Point, ...]:
-        """Some indices."""
+        """The sample points."""
         body, random = self._body, Random(0)
         signature = body.scope.module.signatures[body.algorithm]
         names = (*signature.size_names, *signature.indices)
@@ -189,7 +189,7 @@ class IndexSamples:
         return tuple(point for point in points if point is not None)
 
     def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
-        """The case that applies, and its calls. Raises EvaluationError."""
+        """Return the number of the case that applies, and the points of its calls. Raises EvaluationError."""
         key = tuple(point.values())
         if key not in self._followed:
             if len(self._followed) > MAX_CALLS:
@@ -228,7 +228,7 @@ def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
 
 
 def _given_whole(call: RecursiveCall, array: Array) -> bool:
-    """Whether a call has an array as its caller does."""
+    """Test whether a call passes an array unchanged."""
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
     return view.array is array and view.axes == straight and view.extents == array.extents
@@ -236,7 +236,7 @@ def _given_whole(call: RecursiveCall, array: Array) -> bool:
 
 # Lines
 def lines_of_box(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
-    """The lines of those entries of a box that are in an array of given extents."""
+    """Count the lines of the part of a box that lies in an array of given extents."""
     along, total = contiguous_dimension(array), 1
     for dimension, ((low, high), extent) in enumerate(zip(box, extents, strict=True)):
         first, last = max(0, low), min(high, extent - 1)

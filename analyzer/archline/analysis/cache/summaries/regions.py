@@ -1,4 +1,4 @@
-"""Parts of an array that a body touches in full: single elements, all of a loop, and what is claimed of calls."""
+"""Collect the parts of an array that a body touches in full: elements, loops over them, and claims of calls."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from archline.language import syntax as s
 from archline.records import record
 
 MAX_PARTS = 12
-"""Of so many parts those that lie side by side are put together."""
+"""The maximum number of parts among which adjacent ones are merged."""
 MAX_KEPT = 40
-"""So many parts of nodes count: a loop that makes no interval of one makes two of it."""
+"""The maximum number of regions of a list of nodes, as a loop can turn one region into two."""
 Box = tuple[HalfOpenInterval, ...]
-"""In each dimension the first entry, and the one behind the last."""
+"""In each dimension the first entry, and the one after the last."""
 Half = Literal["", "lower", "upper"]
-"""Of a box that is as wide as high: all of it, or what lies on its diagonal and below it, or on it and above."""
+"""The part of a square box: all, the diagonal and below, or the diagonal and above."""
 
 
 @record
 class MustTouchRegion:
-    """Of an array with such extents at least, what lies so far from its beginning and its end is touched in full.
+    """A region of an array that is touched in full if its extents are at least `least`.
 
-    `half`: only what lies on the diagonal or on that side of it; without the diagonal itself where that is `beside`.
-    `own`: the entries from some on up to others instead, in the sizes and the indices of the algorithm that is given
-    the array.
+    The region omits `before` entries at the start and `behind` entries at the end of each dimension. `half`
+    restricts it to one side of the diagonal, which is itself excluded if the next field says so. `own` is a box
+    instead, in the sizes and the indices of the algorithm that receives the array.
     """
 
     least: tuple[int, ...]
@@ -48,23 +48,23 @@ class MustTouchRegion:
     own: Box | None = None
 
     def box(self, ends: Sequence[HalfOpenInterval]) -> Box:
-        """What is claimed of the elements from some places on, up to others."""
+        """The box of the region in a view with the given bounds."""
         if self.beside:
             return beside_diagonal(ends, self.half)
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
 
     def of(self, array: Array) -> Box:
-        """What is claimed of all of an array."""
+        """The box of the region in a whole array."""
         return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
 
 Claims = Mapping[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]]
-"""By array parameters."""
+"""The claimed regions by algorithm and array parameter."""
 
 
 @record
 class Part:
-    """Elements of an array: a box, or half of it."""
+    """A box of elements of an array, or half of it."""
 
     box: Box
     half: Half = ""
@@ -72,17 +72,17 @@ class Part:
 
 @record
 class ConditionalRegion:
-    """A part of an array that is touched where all of `needs` are at least 0."""
+    """A part of an array that is touched if all of `needs` are nonnegative."""
 
     part: Part
     needs: tuple[Poly, ...] = ()
 
     def uses(self, name: str) -> list[int]:
-        """The dimensions in which it depends on a symbol."""
+        """List the dimensions in which the region depends on a symbol."""
         return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
     def at(self, name: str, value: Poly) -> ConditionalRegion:
-        """Where a symbol has a value."""
+        """Substitute a value for a symbol."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
         return ConditionalRegion(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
@@ -90,13 +90,13 @@ class ConditionalRegion:
 
 @record(eq=False)
 class RegionCollector:
-    """The parts of an array that calls and accesses touch in full."""
+    """Collects the parts of an array that calls and accesses touch in full."""
 
     array: Array
     claims: Claims
 
     def of(self, nodes: Sequence[Node], facts: Facts) -> list[ConditionalRegion]:
-        """Those of nodes that are all reached."""
+        """Collect the regions that a sequence of executed nodes touches."""
         found: dict[ConditionalRegion, None] = {}
         for node in nodes:
             match node:
@@ -133,9 +133,9 @@ def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
 
 
 def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
-    """What is claimed of a view, as part of its array, if the view is an interval of subscripts in every dimension.
+    """Yield the claimed part of a view in its array, if the view is a box of it.
 
-    `sizes` has those of the call that is given the view.
+    `sizes` are those of the call that receives the view.
     """
     straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
     if not view.exact or (not straight and (claim.before or claim.behind or claim.half or claim.own is not None)):
@@ -160,7 +160,7 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
 
 
 def _in_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
-    """What is touched by all iterations; where that is no such part, by the first one, and by the last one."""
+    """Yield the region that all iterations touch; else that of the first one, and of the last one."""
     name = turn.variable
     kept = clip_loop(touched.needs, turn, facts)
     if kept is None:
@@ -183,7 +183,7 @@ def _in_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iter
 
 
 def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
-    """The half of a square of which iterations touch row after row, or column after column."""
+    """Yield the half of a square that iterations touch row by row, or column by column."""
     square = (turn.lo, turn.hi), (turn.lo, turn.hi)
     sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
     for half, (rows, columns) in sides:
@@ -195,9 +195,9 @@ def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part
 def _is_strictly_below_diagonal(
     rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts
 ) -> bool | None:
-    """Whether iterations touch what lies below a diagonal, but not on it (True); None where they do neither.
+    """Test whether rows end before the diagonal (True) or at it (False); None if neither.
 
-    They touch rows up to the diagonal, or columns from there on.
+    Iterations touch rows up to the diagonal, or columns from the diagonal on.
     """
     place = Poly.symbol(turn.variable)
     here = place, place + 1
@@ -210,7 +210,7 @@ def _is_strictly_below_diagonal(
 
 
 def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
-    """The box of which a half is that half of a square without its diagonal."""
+    """The smaller box whose half is the half of a square without its diagonal."""
     (top, bottom), (left, right) = square
     if half == "lower":
         return (top + 1, bottom), (left, right - 1)
@@ -218,7 +218,7 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
 
 
 def _side_by_side(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
-    """Two parts of which one ends where the other begins, and which are the same in the other dimensions, as one."""
+    """Merge pairs of parts that are adjacent in one dimension and equal in the rest."""
     boxes = [each for each in found if not each.part.half][:MAX_PARTS]
     for one, other in permutations(boxes, 2):
         (first, second) = one.part.box, other.part.box

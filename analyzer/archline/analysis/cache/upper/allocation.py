@@ -1,8 +1,8 @@
-"""Which references keep lines, and how long: the choices that fetch least for some capacity at some sizes.
+"""Plan which references hold lines and how long: choices that fetch least for some capacity at some sizes.
 
-Every choice bounds io wherever its lines fit; which are listed is found by comparing all of them at a few sizes.
+Every choice is an upper bound on io if its lines fit; comparison at a few sizes selects those to list.
 
-References to one array form clusters, each kept as one or part by part, and each with the units that may keep it.
+References to one array form clusters, which are held jointly or part by part, by one of several residencies.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from archline.records import memoised, record
 
 @record(eq=False)
 class ReferenceCluster:
-    """References to one array: kept as one, by any of `units`, or part by part; one alone has no parts."""
+    """References to one array, held jointly by one of `units` or part by part; a single one has no parts."""
 
     references: tuple[Reference, ...]
     units: tuple[Resident, ...]
@@ -62,7 +62,7 @@ class ReferenceCluster:
 
     @property
     def all_parts(self) -> Iterator[ReferenceCluster]:
-        """Itself, its parts, and theirs."""
+        """The cluster itself and, recursively, its parts."""
         yield self
         for part in self.parts:
             yield from part.all_parts
@@ -71,7 +71,7 @@ class ReferenceCluster:
 def enumerate_clusterings(
     references: Sequence[Reference], own: Mapping[Reference, tuple[Resident, ...]]
 ) -> Iterator[list[ReferenceCluster]]:
-    """The ways to split references to one array into clusters; `own` are the units of each by itself."""
+    """Yield the ways to split references to one array into clusters; `own` has the residencies of each."""
     known: dict[frozenset[Reference], ReferenceCluster] = {}
     seen: set[frozenset[frozenset[Reference]]] = set()
     for parts in partition_references(references):
@@ -86,7 +86,7 @@ def _cluster(
     own: Mapping[Reference, tuple[Resident, ...]],
     known: dict[frozenset[Reference], ReferenceCluster],
 ) -> ReferenceCluster:
-    """References as one cluster; those that access the same place are one part of it."""
+    """Build the cluster of references, with those to the same place as one part."""
     key = frozenset(references)
     if key not in known:
         if len(references) == 1:
@@ -102,7 +102,7 @@ def _cluster(
 
 
 def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """The ways to keep references to one array as one."""
+    """Yield the residencies that hold references to one array jointly."""
     if len(references) > 1:
         yield from in_windows(tuple(references))
         yield from stencil_residencies(references)
@@ -118,7 +118,7 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
-    """The references to each array."""
+    """Group references by array."""
     found: dict[int, list[Reference]] = {}
     for reference in references:
         found.setdefault(id(reference.array), []).append(reference)
@@ -126,7 +126,7 @@ def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 
 
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
-    """References to one array each by itself, all as one, and at each depth those whose rows move alike as one."""
+    """Yield partitions: single references, all in one part, and by equal movement of rows at each depth."""
     yield [[each] for each in references]
     if len(references) == 1:
         return
@@ -146,7 +146,6 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
 
 
 def _group_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
-    """Those with one key together."""
     parts: dict[object, list[Reference]] = {}
     for key, reference in keyed:
         parts.setdefault(key, []).append(reference)
@@ -154,13 +153,13 @@ def _group_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Refere
 
 
 def _moving_dimensions(reference: Reference, depth: int) -> tuple[object, ...]:
-    """For each dimension whether loops inside a depth move along it."""
+    """Test for each dimension whether loops inside a depth move along it."""
     inner = {loop.variable for loop in reference.chain[depth:]}
     return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
 
 
 def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
-    """For each dimension of rows whether loops inside a depth move along it, else where it is."""
+    """Return for each row dimension True if loops inside a depth move along it, else its position."""
     along = contiguous_dimension(reference.array)
     pairs = zip(reference.place, _moving_dimensions(reference, depth), strict=True)
     return tuple(
@@ -170,22 +169,22 @@ def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
 
 MAX_STATES, MAX_OPTIONS = 32, 12
 MAX_RETENTIONS = 100_000
-"""Term products for what spare lines of one plan could do."""
+"""The maximum number of term products for the retentions of one plan."""
 SMALL_CAPACITIES, LARGE_SAMPLE_COUNT = (1, 2, 3, 4), 3
-"""So few lines are shared out one by one, at so many of the largest samples."""
+"""Cache sizes in lines that are filled greedily, and the number of largest samples at which they are."""
 MIN_SAVING_SHARE = 50
-"""What saves no more than this part of all saves little."""
+"""A saving of at most one part in this number of all misses is ignored."""
 MAX_FLOAT_VALUE = 10**300
-"""Numbers at samples are compared as floats up to here."""
+"""Larger values at samples are reduced to this one, as comparisons use floats."""
 Numbers = Mapping[Resident, tuple[int, int]]
-"""Lines and misses of units at a sample."""
+"""The lines and misses of residencies at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
 
 
 @dataclass(eq=False)
 class AllocationPlanner:
-    """Finds plans for references; `points` are the samples."""
+    """Finds allocation plans for references; `points` are the samples."""
 
     references: Sequence[Reference]
     facts: Facts
@@ -196,7 +195,7 @@ class AllocationPlanner:
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[AllocationPlan]:
-        """The plans worth listing, from those that need few lines to those that need many."""
+        """Derive the plans worth listing, fewest lines first."""
         for each in self.references:
             units = tuple(single_reference_residencies(each))
             self._alone[each] = (*units, *filter(None, reloaded_residencies(each, units, self.references)))
@@ -221,7 +220,7 @@ class AllocationPlanner:
         return list(found.values())
 
     def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
-        """The lines that a plan needs at a sample, and its misses; None where some unit has no numbers there."""
+        """Evaluate the lines and the misses of a plan at a sample; None without a value."""
         exact = self._exact[sample]
         if not all(unit in exact for unit in plan.units):
             return None
@@ -232,9 +231,9 @@ class AllocationPlanner:
         return max(held), sum(exact[unit][1] for unit in plan.units)
 
     def with_few_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
-        """Plans with a line or none for each reference in place of units that save little at a large sample.
+        """Yield plans in which residencies of little benefit are replaced by ones of at most a line.
 
-        The best for a number of lines fill what others leave free, which at another L may be too much.
+        The best plans for some capacity use up spare lines, which may be too many at another L.
         """
         large = [numbers for each, numbers in zip(self.points, self._numbers, strict=True) if each["L"] > 1]
         if not large:
@@ -248,7 +247,7 @@ class AllocationPlanner:
                     yield self._plan(units)
 
     def _by_lines(self, unit: Resident, least: int, numbers: Numbers) -> tuple[Resident, ...]:
-        """A line for each reference of a unit, or none, as far as what it keeps more does not save so much."""
+        """Replace a residency by ones of at most a line, unless misses rise by more than `least`."""
         if unit.scratch:
             return (unit,)
         found = []
@@ -263,7 +262,7 @@ class AllocationPlanner:
 
     # Numbers
     def _evaluate(self, units: Iterable[Resident]) -> None:
-        """Lines and misses of all units at every sample."""
+        """Evaluate the lines and misses of all residencies at every sample."""
         self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
         units = self._by_number
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
@@ -282,7 +281,7 @@ class AllocationPlanner:
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
-        """The same as whole numbers, no larger than floats may be."""
+        """The values at samples as integers that floats can represent."""
         return [
             {unit: (min(round(x), MAX_FLOAT_VALUE), min(round(y), MAX_FLOAT_VALUE)) for unit, (x, y) in each.items()}
             for each in self._exact
@@ -290,28 +289,28 @@ class AllocationPlanner:
 
     @cached_property
     def _regions(self) -> list[Region]:
-        """The loops around each reference; inner ones come first."""
+        """The sets of loops around references, innermost first."""
         # In the order of the text where they are as deep, so that reports are the same in every run.
         found = dict.fromkeys(frozenset(map(id, each.chain)) for each in self.references)
         return sorted(found, key=len, reverse=True)
 
     # The best at samples
     def _frontier(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
-        """For each sample the choices that fetch least for some number of lines: the numbers of their units."""
+        """Yield the choices that fetch least for some number of lines at each sample."""
         ways = ([self._together(clusters) for clusters in each] for each in arrays)
         options = (combine_choices(each).best(MAX_OPTIONS) for each in ways)
         states = reduce(lambda one, other: one.combine(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
     def _together(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
-        """The best choices of some clusters."""
+        """Combine the best choices of several clusters."""
         first, *others = map(self._choices, clusters)
         return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
     def _greedy_small_capacity(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
-        """For a few lines: to the reference that saves most by a unit that fits beside the others, again and again.
+        """Fill a few lines greedily with the residencies that save most and fit.
 
-        The best of all choices may miss this, as it compares by the region that takes most.
+        The Pareto search may miss these plans, as it compares choices by the region with the largest need.
         """
         units = [unit for first in nothing for unit in _without_equivalent(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
@@ -324,12 +323,12 @@ class AllocationPlanner:
 
     @memoised
     def _choices(self, cluster: ReferenceCluster) -> ParetoChoices:
-        """Those of a cluster: ways to split references have some in common."""
+        """The best choices of a cluster, cached as clusterings share clusters."""
         whole = self._measured(cluster.units)
         return combine_choices([self._together(cluster.parts), whole]) if cluster.parts else whole
 
     def _measured(self, units: Sequence[Resident]) -> ParetoChoices:
-        """Each unit as a choice, where it has numbers."""
+        """Make each residency a choice, at samples where it has values."""
         numbers = [self._units[unit] for unit in units]
         held, fetching = self._regions_by_number
         alike, regions = np.unique(
@@ -351,7 +350,7 @@ class AllocationPlanner:
 
     @cached_property
     def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lines and misses by sample and number of the unit; a unit without numbers fetches without end."""
+        """The lines and misses by sample and residency; infinite misses where no value exists."""
         nothing = 0, inf
         found = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
         both = np.array(found, dtype=float).reshape(len(found), len(self._units), 2)
@@ -359,7 +358,7 @@ class AllocationPlanner:
 
     @cached_property
     def _regions_by_number(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """By region and number of the unit: where units hold their lines, and where they fetch at every access."""
+        """Masks by region and residency: where lines are held, and where every access fetches."""
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
         anew = np.zeros_like(active)
         for number, unit in enumerate(self._by_number):
@@ -371,13 +370,13 @@ class AllocationPlanner:
 
     @memoised
     def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
-        """The regions in which a unit holds its lines, and the one in which it fetches at every access."""
+        """The regions in which a residency holds lines, and the one in which it fetches at every access."""
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
         return self._regions_of(unit.loop, unit.given_up), None
 
     def _uncached_regions(self, units: Sequence[Resident]) -> list[bool]:
-        """In which regions some of the units fetch at every access."""
+        """Test for each region whether some residency fetches at every access."""
         found = {self._places(unit)[1] for unit in units}
         return [place in found for place in range(len(self._regions))]
 
@@ -391,16 +390,16 @@ class AllocationPlanner:
 
     @memoised
     def _region_need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """The lines of a region: plans differ in few units, and most of their regions hold the same."""
+        """The lines that a region needs, cached as plans share most regions."""
         return total(unit.space for unit in held) + int(anew)
 
     @memoised
     def room(self, lines: Poly) -> Poly:
-        """The words that some lines leave free, in terms of sizes: plans have most needs in common."""
+        """The words that a number of lines leaves free, in sizes, cached as plans share most needs."""
         return self.facts.restore(WORDS - LINE * lines)
 
     def unrounded_needs(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
-        """What a plan needs, in two ways, and fetches, or more, without rounding to whole lines.
+        """Bound the needs of a plan in two forms, and its misses, without rounding to whole lines.
 
         Raises UnboundedError.
         """
@@ -412,7 +411,7 @@ class AllocationPlanner:
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
     def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
-        """What those plans fetch, without rounding, that fit wherever facts hold."""
+        """List the misses, without rounding, of the plans that fit under the facts."""
         found = []
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
@@ -422,12 +421,12 @@ class AllocationPlanner:
         return found
 
     def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
-        """The regions in which what is held through a loop, but for some inside, takes room; None is around all."""
+        """The regions inside a loop (None: all), except those in loops that are given up."""
         around = ((place, region) for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
         return tuple(place for place, region in around if not any(id(each) in region for each in given_up))
 
     def _retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
-        """For each array what spare lines could do; nothing where that takes too long to find."""
+        """Find for each array the retentions that spare lines allow; empty if that takes too long."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
             with budget(MAX_RETENTIONS, own=True):
@@ -436,7 +435,7 @@ class AllocationPlanner:
             return ()
 
     def _of_array(self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]) -> Iterator[Retention]:
-        """For clusters of one array, where the units of the plan that hold them hold nothing else."""
+        """Yield retentions for clusters whose residencies in the plan hold no other references."""
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
             if sum(len(unit.references) for unit in units) == len(cluster.references):
@@ -448,7 +447,7 @@ class AllocationPlanner:
 
     @memoised
     def _in_place_of(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
-        """What other units of a cluster, and windows that keep lines, could hold in part."""
+        """The retentions of a cluster by other residencies, or by pinned windows."""
         return tuple(self._retention_options(units, cluster))
 
     def _retention_options(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
@@ -475,7 +474,7 @@ class AllocationPlanner:
 def pareto_plans(
     planners: Mapping[AllocationPlan, AllocationPlanner], points: Sequence[Mapping[str, int]]
 ) -> list[AllocationPlan]:
-    """The plans that are best for some capacity at large sizes, from few lines to many."""
+    """Select the plans that are best for some capacity at large sizes, fewest lines first."""
     for sample in reversed([number for number, point in enumerate(points) if point["L"] > 1]):
         numbers = {plan: found for plan, planner in planners.items() if (found := planner.at_sample(plan, sample))}
         if len(numbers) == len(planners):
@@ -488,5 +487,5 @@ def pareto_plans(
 
 
 def _without_equivalent(units: Iterable[Resident]) -> tuple[Resident, ...]:
-    """Of units that take and fetch the same the last: it holds its lines no longer than the others."""
+    """Drop residencies with equal lines and misses, except for the last, which holds lines for the shortest time."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())

@@ -1,8 +1,9 @@
-"""All lines that a program may touch: those of its arrays that references reach, and of its stack of local arrays.
+"""Count the lines that a run may touch: of the reached parts of its arrays, and of its stack of local arrays.
 
-Where they fit, each is fetched once at most. That is little where subscripts are followed row by row; it bounds what is
-not, such as f[i*i] and y[i % m], local arrays whose places a counter decides, and squares in Z-Morton order. At sizes
-what several references reach is counted once: the corners of a grid belong to no point of a stencil.
+If they all fit in the cache, each is fetched at most once. For subscripts that are followed row by row that is
+a weak bound; it serves for subscripts such as f[i*i] and y[i % m], local arrays at addresses that a counter
+decides, and squares in Z-Morton order. At given sizes, elements that several references reach are counted
+once: the corners of a grid belong to no point of a stencil.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
 MAX_CELLS = 10_000
-"""Into so many parts is an array cut at most where references to it begin and end."""
+"""The maximum number of cells into which the bounds of boxes may cut an array."""
 Sizes = Mapping[str, int]
 Box = tuple[range, ...]
 
 
 @record(eq=False)
 class ArrayFootprint:
-    """The lines of an array, and what references reach of it: the first and the last entry in each dimension.
+    """The lines of an array, and the boxes that references reach: first and last entry in each dimension.
 
-    Each line `moves` once, or twice where write-backs count.
+    Each line `moves` once, or twice if write-backs count.
     """
 
     lines: Poly
@@ -42,7 +43,7 @@ class ArrayFootprint:
     moves: int = 1
 
     def at(self, sizes: Sizes) -> int:
-        """The lines of the boxes together, at sizes and L. Raises EvaluationError."""
+        """Count the lines in the union of the boxes, at sizes and L. Raises EvaluationError."""
         most = int(evaluate(self.lines, sizes))
         try:
             found = [box for each in self.boxes if all(box := tuple(self._box(each, sizes)))]
@@ -51,7 +52,7 @@ class ArrayFootprint:
         return min(most, _count_union(found)) if self.boxes else most
 
     def _box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
-        """The rows, and of each the lines."""
+        """Clip a box to the array; the range of the contiguous dimension is converted to lines."""
         for dimension, ((low, high), extent) in enumerate(zip(box, self.extents, strict=True)):
             first = max(0, int(evaluate(low, sizes)))
             last = min(int(evaluate(extent, sizes)) - 1, int(evaluate(high, sizes)))
@@ -61,7 +62,7 @@ class ArrayFootprint:
 
 
 def _count_union(boxes: Sequence[Box]) -> int:
-    """How many places lie in any of several boxes: in the parts that their ends cut each dimension into."""
+    """Count the cells in the union of boxes, on the grid that their ends define."""
     ends = [sorted({end for each in place for end in (each.start, each.stop)}) for place in zip(*boxes, strict=True)]
     if prod(map(len, ends)) > MAX_CELLS:
         return sum(prod(map(len, box)) for box in boxes)
@@ -75,21 +76,21 @@ def _count_union(boxes: Sequence[Box]) -> int:
 
 @record(eq=False)
 class TotalFootprint:
-    """What is reached of each array that is given, and the lines of the stack up to the end of each local array."""
+    """The footprints of the given arrays, and of the stack up to the end of each local array."""
 
     given: tuple[ArrayFootprint, ...]
     tops: tuple[Poly, ...]
     moves: int = 1
-    """Of the stack."""
+    """The moves of each line of the stack."""
 
     def at(self, sizes: Sizes) -> tuple[int, int]:
-        """The lines at sizes and L, at most, and the same each as often as it moves. Raises EvaluationError."""
+        """Count the lines at sizes and L, and the lines moved. Raises EvaluationError."""
         top = max((int(evaluate(each, sizes)) for each in self.tops), default=0)
         counts = [(top, self.moves), *((each.at(sizes), each.moves) for each in self.given)]
         return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def lines(self, facts: Facts, moved: bool = False) -> Poly:
-        """The lines of all arrays, in sizes and L; those that are `moved`, as often as they are."""
+        """The number of lines of all arrays in sizes and L; if `moved`, each line counts as often as it moves."""
         most = ZERO
         for each in self.tops:
             most = facts.maximum(most, each)
@@ -98,7 +99,7 @@ class TotalFootprint:
 
 
 def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
-    """What references may touch; None where a loop decides how high the stack is, and no closed form is known."""
+    """Bound the footprint of a run; None if a loop decides the height of the stack without a closed form."""
     by_array: dict[Array, list[Reference]] = {}
     for each in references:
         by_array.setdefault(each.array, []).append(each)
@@ -127,7 +128,7 @@ def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts
 
 
 def _lines(array: Array) -> Poly:
-    """The lines of an array; of a square in Z-Morton order no more than it has elements."""
+    """Count the lines of an array; at most one line for each element of a Z-Morton square."""
     if array.layout != "zmorton":
         return array_lines(array)
     rows, columns = array.extents
@@ -135,6 +136,7 @@ def _lines(array: Array) -> Poly:
 
 
 def _stack_top(array: Array, chain: Chain) -> Poly:
+    """Bound the lines from the bottom of the stack to the end of a local array, over all iterations."""
     top = stack_lines(array)
     for loop in reversed(chain):
         if loop.variable in top.names:
@@ -143,9 +145,9 @@ def _stack_top(array: Array, chain: Chain) -> Poly:
 
 
 def _merge_floor_terms(lines: Poly) -> Poly:
-    """At least as many lines: those of several rows as one, floor(x/L) + floor(y/L) as floor((x + y)/L).
+    """Bound a number of lines with floor(x/L) + floor(y/L) replaced by floor((x + y)/L).
 
-    Of rows of n - i and of i words this is the same for all i.
+    For rows of n - i and of i words the result does not depend on i.
     """
     rest, words = ZERO, ZERO
     for monomial, number in lines.terms.items():

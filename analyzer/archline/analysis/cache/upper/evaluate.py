@@ -1,9 +1,9 @@
-"""Upper bounds on io under optimal replacement: the least of what plans fetch whose lines fit.
+"""Evaluate upper bounds on io under optimal replacement: the minimum over the plans that fit.
 
-Spare lines of a plan keep a part of what a unit that needs more lines would keep. Of references that units of a plan
-hold, any part of the accesses may be served by another unit, and the rest by those of the plan: that is another way to
-run the program. It takes what the other unit holds of its part and the plan's units hold of the rest, less what these
-held of all; how large the part is follows from the spare lines at a point.
+Spare lines of a plan retain a part of the lines that a larger residency would hold. Of the references that
+residencies of a plan serve, any part of the accesses may be served by another residency, and the rest by those
+of the plan: that is another schedule of the cache. It needs the lines of both parts, less the lines that the
+plan's residencies held; the size of the part follows from the spare lines at a point.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from archline.ir.tree import Loop
 from archline.records import memoised, record
 
 MIN_SAVING_SHARE = 10
-"""A unit that saves less than one part in so many of what is fetched is not tried for some rows."""
+"""A residency that saves less than one part in this number of the misses is not tried for some rows."""
 DENSEST = 4
-"""The rows that gain most gain at most about so many times as much for each line as all do together."""
+"""The best rows save at most about this multiple of the average saving for each line."""
 Taken = tuple[tuple[Number, tuple[int, ...]], ...]
-"""Lines, each with the regions in which they are held."""
+"""Numbers of lines, each with the regions in which they are held."""
 NEAREST = 8
-"""So many plans are tried with some rows held by other units."""
+"""The number of plans that are tried with some rows held by other residencies."""
 
 
 @record(eq=False)
 class CompiledBounds:
-    """Expressions in sizes of some names, and in `CUT`, each compiled once."""
+    """Expressions in sizes and in the split symbol `CUT`, each compiled once."""
 
     names: tuple[str, ...]
     restore: Callable[[Poly], Poly]
@@ -47,11 +47,11 @@ class CompiledBounds:
 
     @cached_property
     def compiler(self) -> Compiler:
-        """What all expressions have in common is computed once at a point."""
+        """A compiler that computes subexpressions common to all expressions once per point."""
         return Compiler((*self.names, CUT))
 
     def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
-        """The expressions of an owner as functions: to look each of them up takes longer than to compute it."""
+        """Return the expressions of an owner as functions; the owner is the key of the cache."""
         if owner not in self._by_owner:
             self._by_owner[owner] = tuple(map(self._function, values))
         return self._by_owner[owner]
@@ -70,7 +70,7 @@ class Saving:
 
     @property
     def lines(self) -> Number:
-        """The most lines that are used, and 1 at least."""
+        """The maximum number of lines in a region, at least 1."""
         return max([1, *(lines for lines, _ in self.taken)])
 
 
@@ -78,7 +78,7 @@ NOTHING = Saving((), 0)
 
 
 def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
-    """What is left of spare lines."""
+    """Subtract the taken lines from the spare lines of each region."""
     left = list(spare)
     for lines, regions in taken:
         for region in regions:
@@ -88,7 +88,7 @@ def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
 
 @dataclass(eq=False)
 class PointCache:
-    """Values of expressions at sizes, and what was found from them."""
+    """Caches values of expressions, and savings derived from them, at one point of sizes."""
 
     compiled: CompiledBounds
     sizes: Mapping[str, int]
@@ -98,13 +98,13 @@ class PointCache:
     _environments: dict[Number, Environment] = field(default_factory=dict)
 
     def once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
-        """Numbers of an owner, computed once at the point. Raises EvaluationError."""
+        """Evaluate the expressions of an owner, once at the point. Raises EvaluationError."""
         if owner not in self.known:
             self.known[owner] = tuple(self.at(owner, values))
         return self.known[owner]
 
     def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
-        """The same, which depend on where rows are split. Raises EvaluationError."""
+        """Evaluate expressions that depend on the row at which rows are split. Raises EvaluationError."""
         compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
         if cut not in self._environments:
             numbers = [self.sizes[name] for name in self.compiled.names]
@@ -114,17 +114,17 @@ class PointCache:
         return [compute(environment) for compute in functions]
 
     def ranked(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[Ranked]:
-        """Those that may save something, those that may save most first."""
+        """Rank the retentions that may save something, by the most that they may save."""
         ordered = ((-each.ceiling(self, spare), place, each) for place, each in enumerate(retentions))
         return sorted(each for each in ordered if each[0] < 0)
 
 
 @record(eq=False)
 class RetainClasses:
-    """Some classes of lines are held as another unit holds all, the others as before.
+    """Retains some classes of lines as another residency holds them; the rest is fetched as before.
 
-    `values`: what is fetched before and by the other unit, the lines of each class and beside all, and how many classes
-    there are. Of t classes, those that gain most, the gain is at least the share t of the gain of all.
+    `values` are the misses before and of the other residency, the lines of each class and those common to all, and
+    the number of classes. The best t of the classes save at least the share t of the saving of all.
     """
 
     references: frozenset[Reference]
@@ -132,12 +132,12 @@ class RetainClasses:
     regions: tuple[int, ...]
 
     def ceiling(self, point: PointCache, _: Sequence[Number]) -> float:
-        """About the most that it saves, with any number of lines."""
+        """Estimate the largest saving, for any number of lines."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, to_float(fetched - instead))
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
-        """With as many classes as fit."""
+        """Compute the saving of as many classes as fit."""
         fetched, instead, each, once, classes = point.once(self, self.values)
         held = self._held(point, spare)
         if not held:
@@ -145,12 +145,13 @@ class RetainClasses:
         return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
-        """About what is saved with as many classes as fit: fractions take far longer."""
+        """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
         fetched, instead, *_, classes = point.once(self, self.values)
         held = self._held(point, spare)
         return to_float(fetched - instead) * to_float(held) / to_float(classes) if held else 0.0
 
     def _held(self, point: PointCache, spare: Sequence[Number]) -> Number:
+        """Count the classes that fit in the spare lines."""
         _, _, each, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // each if each else classes if room >= 0 else 0))
@@ -158,10 +159,10 @@ class RetainClasses:
 
 @record(eq=False)
 class RetainRows:
-    """Some rows are held by another unit, the others as before: `find` derives the split when it is first tried.
+    """Retains some rows by another residency, the rest as before; `find` derives the split on first use.
 
-    `totals` are what is fetched before and by the other unit of all rows, and the lines that are held before and by it,
-    through its `loop`; `regions` says where units of a loop hold lines.
+    `totals` are the misses before and of the other residency for all rows, and the lines held before and by it
+    through its `loop`; `regions` gives the regions in which residencies of a loop hold lines.
     """
 
     references: frozenset[Reference]
@@ -172,12 +173,12 @@ class RetainRows:
 
     @cached_property
     def split(self) -> RowSplit | None:
-        """What is held and fetched on both sides."""
+        """The closed forms of lines and misses on both sides, derived on first use."""
         return self.find()
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """All that it depends on."""
+        """The expressions that the saving depends on."""
         return self.totals if self.split is None else (*self.totals, *self.split.values)
 
     @cached_property
@@ -195,7 +196,7 @@ class RetainRows:
         return [(each, [half for half, regions in enumerate(self._regions) if each in regions]) for each in places]
 
     def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
-        """About the most that it saves: some rows are worth more than others, at most about `DENSEST` times."""
+        """Estimate the largest saving: some rows save more than average, up to about MAX_DENSITY_RATIO times."""
         fetched, instead, held, lines = point.once(self, self.totals)
         if (fetched - instead) * MIN_SAVING_SHARE < fetched:
             return 0.0
@@ -203,7 +204,7 @@ class RetainRows:
         return to_float(fetched - instead) * min(1.0, DENSEST * share)
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
-        """With as many rows as fit."""
+        """Compute the saving of as many rows as fit."""
         if self.split is None:
             return NOTHING
         key = self, tuple([spare[region] for region, _ in self._sharing])
@@ -212,10 +213,11 @@ class RetainRows:
         return point.savings[key]
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
-        """About what is saved with as many rows as fit."""
+        """Estimate as a float the saving of as many rows as fit."""
         return to_float(self.saving(point, spare).saved)
 
     def _most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
+        """Search the largest number of rows that fit, and compute their saving."""
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         most = ceil(last / Fraction(step))
 
@@ -237,7 +239,7 @@ class RetainRows:
         return Saving(taken, saved) if saved > 0 else NOTHING
 
     def _taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
-        """The lines that each half takes with rows split at a place."""
+        """Count the lines that each half needs if rows are split at `cut`."""
         key = self, cut
         if key not in point.taken:
             held = point.at((split, "lines"), (half.lines for half in split.halves), cut)
@@ -249,11 +251,11 @@ class RetainRows:
 
 Retention = RetainClasses | RetainRows
 Ranked = tuple[float, int, Retention]
-"""About the most that is saved, negated, the place among others, and the retention itself."""
+"""The estimated maximum saving, negated, the position in the list, and the retention."""
 
 
 def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
-    """Largest n <= most with a monotone property; 0 if none."""
+    """Return the largest n <= most with a monotone property; 0 if none has it."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2
@@ -262,7 +264,7 @@ def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def to_float(value: Number) -> float:
-    """A number as a float."""
+    """Convert a number to a float; infinity if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -272,7 +274,7 @@ def to_float(value: Number) -> float:
 def best_retention(
     ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
-    """The first of those that save most with all spare lines."""
+    """Select the retention that saves most with all spare lines, the first of equals; None if none saves."""
     most, first, found = 0.0, 0, None
     for negated, place, each in ranked:
         if -negated < most:
@@ -289,10 +291,10 @@ def best_retention(
 
 @record(eq=False)
 class AllocationPlan:
-    """Units that hold every reference: where the cache has the lines that each region needs, io is at most `misses`.
+    """One residency for each reference; if each region's need fits in the cache, io is at most `misses`.
 
-    A region is the loops around some references: lines that are held there take room from each other. `find` has, for
-    each array, what spare lines could do, which only values at sizes need.
+    A region is the set of loops around some references: lines held in a region compete for the cache. `find`
+    derives for each array the retentions that spare lines allow, which are needed only for values at sizes.
     """
 
     units: tuple[Resident, ...]
@@ -302,24 +304,24 @@ class AllocationPlan:
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """What it fetches, and needs."""
+        """The misses and the needs."""
         return self.misses, *self.needs
 
     @cached_property
     def retentions(self) -> tuple[tuple[Retention, ...], ...]:
-        """For each array what spare lines could do."""
+        """The retentions that spare lines allow, for each array."""
         return self.find()
 
 
 @record(eq=False)
 class PlanUpperBound:
-    """io <= the misses of every plan whose needs are at most Z // L lines."""
+    """An upper bound on io: the minimum misses over plans that need at most Z // L lines."""
 
     plans: Sequence[AllocationPlan]
     facts: Facts
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
-        """The bound at sizes, Z and L, with `spare` lines used or not; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L, with or without `spare` lines; Z >= L. Raises EvaluationError."""
         point = self.point(sizes)
         fitting = list(self.fitting(point))
         if not fitting:
@@ -340,7 +342,7 @@ class PlanUpperBound:
         return floor(least)
 
     def point(self, sizes: Mapping[str, int]) -> PointCache:
-        """Where expressions are evaluated; those of the same symbols are compiled once."""
+        """Return an evaluation cache at sizes; expressions are compiled once for each set of names."""
         return PointCache(self._compiled(frozenset(sizes)), sizes)
 
     @memoised
@@ -348,7 +350,7 @@ class PlanUpperBound:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
     def fitting(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
-        """The plans that fit, what they fetch, and the lines that each region has to spare."""
+        """Yield the plans that fit, with their misses and the spare lines of each region."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
             spare = [capacity - need for need in point.at(plan, plan.needs)]
@@ -357,7 +359,7 @@ class PlanUpperBound:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The symbols on which the bound depends, beside Z."""
+        """The symbols on which the bound depends, other than Z."""
         values = {value for plan in self.plans for value in plan.values}
         values |= {value for plan in self.plans for group in plan.retentions for each in group for value in each.values}
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {CUT})
@@ -365,9 +367,9 @@ class PlanUpperBound:
 
 @record(eq=False)
 class PlanWithSpareLines:
-    """A plan that fits at a point: what it fetches, spare lines by region, and what these could do for each array.
+    """A plan that fits at a point: its misses, spare lines by region, and ranked retentions by array.
 
-    `hope` is about the least that it fetches with them.
+    `hope` estimates the fewest misses that retentions can achieve.
     """
 
     bound: Number
@@ -377,7 +379,7 @@ class PlanWithSpareLines:
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
-        """A plan with its spare lines."""
+        """Rank the retentions of a plan for its spare lines."""
         groups = [point.ranked(each, spare) for each in plan.retentions] if any(spare) else []
         # Each takes the same share of what it saves of each of its references.
         shares: dict[Reference, float] = {}
@@ -388,7 +390,7 @@ class PlanWithSpareLines:
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
-        """The bound with spare lines used, for some `rows` too or not."""
+        """Evaluate the bound with retentions in the spare lines, of rows too if `rows`."""
         bound, spare = self.bound, self.spare
         groups = [[each for each in ranked if rows or isinstance(each[2], RetainClasses)] for ranked in self.groups]
         # Lines go where each saves most; what is left goes to the next array, or to others of its references.

@@ -1,4 +1,4 @@
-"""Choices of resident sets, compared by their lines and misses at sample sizes, all samples at once."""
+"""Compares choices of residencies by their lines and misses, at all sample sizes together."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from archline.records import record
 
 MAX_TRIED = 16
-"""Choices that are tried together, in the order of what they save: the first that fits is most often among them."""
+"""The number of choices that are tested together, in order of their saving; the first fit is mostly among them."""
 
 
 @record(eq=False)
 class ParetoChoices:
-    """For each sample rows that are choices: all misses, and the numbers of the units.
+    """Choices of residencies in arrays: rows of `misses` and `units` for each sample.
 
-    Before these, by region: the lines that the units take, and whether they fetch at every access. Regions in which the
-    same units do so are alike: `regions` has the place of each among them. Numbers are floats, as no bound is taken
-    from them. Rows with infinite misses are no choices: one sample may have fewer than another. In the place of a unit
-    is -1 where a choice has fewer.
+    `space` holds, for each region, sample and choice, the lines that its residencies take, and `scratch` whether
+    one of its residencies fetches at every access. Regions with equal rows share one: `regions` maps each region
+    to its row. Numbers are floats, as no bound is taken from them. Infinite misses mark padding, as a sample may
+    have fewer choices than another; in `units`, -1 marks padding.
     """
 
     space: NDArray[np.float64]
@@ -32,29 +32,29 @@ class ParetoChoices:
 
     @cached_property
     def _counts(self) -> NDArray[np.intp]:
-        """How many units a choice has."""
+        """The number of residencies of each choice."""
         counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
         return counts
 
     @cached_property
     def _in_all(self) -> NDArray[np.float64]:
-        """The lines of a choice, added up over all regions."""
+        """The lines of each choice, summed over all regions."""
         lines: NDArray[np.float64] = np.tensordot(np.bincount(self.regions).astype(float), self.space, 1)
         return lines
 
     @cached_property
     def _sharing(self) -> NDArray[np.bool_]:
-        """Whether some units of a choice fetch at every access."""
+        """True for choices with residencies that fetch at every access."""
         sharing: NDArray[np.bool_] = np.any(self.scratch, axis=0)
         return sharing
 
     def at(self, sample: int) -> list[tuple[int, ...]]:
-        """The units of each choice at a sample."""
+        """List the residencies of each choice at a sample."""
         rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
         return [tuple([unit for unit in row if unit >= 0]) for row in rows]
 
     def combine(self, other: ParetoChoices, limit: int) -> ParetoChoices:
-        """Each choice with each of another set: the best of them."""
+        """Pair each choice with each of another set, and select the best pairs."""
         both = _SharedRegions.of((self.regions, other.regions))
         wide, many = (len(self.misses), -1), other.misses.shape[1]
         keys = _ComparisonKeys(
@@ -76,7 +76,7 @@ class ParetoChoices:
         )
 
     def _needs(self, other: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
-        """The lines of each choice with each of another set, in the region where they take most."""
+        """The lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, other.misses.shape[1]), -np.inf)
         for place in range(len(other.space)):
@@ -89,9 +89,9 @@ class ParetoChoices:
         return needs
 
     def best(self, limit: int) -> ParetoChoices:
-        """Those that no other one beats in lines and misses both; where they are many, evenly spread.
+        """Select the Pareto-optimal choices in lines and misses, evenly spread if they exceed `limit`.
 
-        Apart where some accesses share a line that is fetched each time, as others may share it too.
+        Choices with scratch lines are selected separately, as a scratch line can be shared.
         """
         needs = (self.space + self.scratch).max(axis=0)
         keys = _ComparisonKeys(needs, self.misses, self._in_all, self._counts, self._sharing)
@@ -105,7 +105,7 @@ class ParetoChoices:
     def greedy_fill(
         self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
     ) -> Iterator[list[int]]:
-        """One choice of each owner: from the `first` on the one that saves most and fits, again and again."""
+        """Yield one choice of each owner for each capacity: from `first` on, repeatedly the best saving that fits."""
         places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
         owner = np.array([places[each] for each in owners], dtype=np.intp)
         start = np.zeros(len(places), dtype=np.intp)
@@ -137,7 +137,7 @@ class ParetoChoices:
 
 
 def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
-    """All choices of several sets."""
+    """Concatenate several sets of choices."""
     wide = max(each.units.shape[2] for each in parts)
     places = [((0, 0), (0, 0), (0, wide - each.units.shape[2])) for each in parts]
     units = [np.pad(each.units, more, constant_values=-1) for each, more in zip(parts, places, strict=True)]
@@ -153,14 +153,14 @@ def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
 
 @record(eq=False)
 class _SharedRegions:
-    """Regions that are alike in several sets of choices: `rows` has their places in each, `regions` that of each."""
+    """Regions with equal rows in all of several sets: `rows` has the row in each set, `regions` the map."""
 
     rows: NDArray[np.intp]
     regions: NDArray[np.intp]
 
     @classmethod
     def of(cls, several: Sequence[NDArray[np.intp]]) -> _SharedRegions:
-        """Those of sets whose own regions are these."""
+        """Merge the region maps of several sets of choices."""
         if len(several) == 1:
             return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
         first, *others = several
@@ -172,9 +172,9 @@ class _SharedRegions:
 
 @record(eq=False)
 class _ComparisonKeys:
-    """What choices are compared by: lines where they take most, misses, lines added up, how many units there are.
+    """Sort keys of choices: peak lines, misses, total lines and the number of residencies.
 
-    Those that are `sharing` have a line that is fetched each time.
+    Choices in `sharing` have a line that is fetched at each access.
     """
 
     needs: NDArray[np.float64]
@@ -184,7 +184,7 @@ class _ComparisonKeys:
     sharing: NDArray[np.bool_]
 
     def best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The rows of the best, from few lines to many, and which of them are some: samples may have fewer."""
+        """Return the rows of the Pareto-optimal choices, fewest lines first, and a mask of valid rows."""
         order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
         each = np.arange(len(order))[:, None]
         sharing = self.sharing[each, order]
@@ -197,7 +197,7 @@ class _ComparisonKeys:
 
 
 def _evenly_spaced(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
-    """Of those that are kept so many, evenly spread: of n the ones with numbers i*(n - 1) // (limit - 1)."""
+    """Keep at most `limit` of the marked choices, evenly spaced: number i*(n - 1) // (limit - 1) of n."""
     many = kept.sum(axis=2, keepdims=True)
     if many.max(initial=0) <= limit:
         return kept

@@ -1,8 +1,8 @@
-"""A program run as two: an outermost loop up to an iteration, and from there on, each bounded by itself.
+"""Bound a program in two phases: an outermost loop is split at an iteration, and each phase is bounded by itself.
 
-Where iterations touch ever less, what the last ones need fits into caches that are too small for the first; where they
-touch ever more, the other way round. Nothing is kept from one part to the other, so that io is at most the sum of both
-bounds, wherever the program is parted.
+If iterations touch ever fewer lines, the last ones may fit into caches that are too small for the first ones,
+and vice versa. No line is retained from one phase to the next, so that io is at most the sum of both bounds
+for every split.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from archline.ir.tree import Chain, Loop
 from archline.records import record
 
 PHASE = "phase "
-"""The first iteration of the second part; no program has such a name."""
+"""The symbol of the first iteration of the second phase, which no name of a program equals."""
 MAX_PARTS = 400_000
-"""Term products for the plans of both parts."""
+"""The maximum number of term products for the plans of both phases."""
 TURNS, NEAREST = 8, 2
-"""Before so many iterations, evenly spread, is the program parted; spare lines are used in so many of these ways."""
+"""The number of iterations, evenly spaced, at which a split is tried, and the number evaluated with spare lines."""
 GAIN = 10, 9
-"""Only where parts fetch so much less than all, before spare lines are used, is it found what these save."""
+"""Spare lines are evaluated only if the phases without them improve the bound by this ratio."""
 NEAR_RATIO = 5, 4
-"""Bounds no farther apart than this are near: then nothing is parted."""
+"""Bounds within this ratio are close enough: then no split is tried."""
 Sizes = Mapping[str, int]
 
 
 @record(eq=False)
 class SplitLoopBound:
-    """Bounds by the parts of a program; `planner` and `whole` are of all of it."""
+    """Bounds from splitting the outermost loop; `planner` and `whole` belong to the unsplit program."""
 
     planner: AllocationPlanner
     whole: PlanUpperBound
 
     def at(self, point: Sizes, least: int, most: int) -> int:
-        """The bound at sizes, Z and L, where `least` lines are fetched at least, and `most` at most.
+        """Evaluate the bound at sizes, Z and L, given a lower bound `least` and an upper bound `most` on io.
 
         Raises EvaluationError.
         """
@@ -63,7 +63,7 @@ class SplitLoopBound:
         return min([most, *(sum(self.misses_of_parts(point, turn)) for _, turn in nearest)])
 
     def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
-        """What is fetched at most before an iteration that is not the first, and from it on.
+        """Bound the misses before an iteration (not the first one) and from it on.
 
         Raises EvaluationError where no plan fits.
         """
@@ -73,20 +73,20 @@ class SplitLoopBound:
         return one.at(there, spare), other.at(there, spare)
 
     def iterations(self, point: Sizes) -> tuple[int, int]:
-        """The first and the last iteration of the loop that is parted. Raises EvaluationError."""
+        """Evaluate the first and the last iteration of the loop that is split. Raises EvaluationError."""
         assert self.loop is not None
         restore = self.planner.facts.restore
         return int(evaluate(restore(self.loop.lo), point)), int(evaluate(restore(self.loop.hi - 1), point))
 
     @cached_property
     def loop(self) -> Loop | None:
-        """The outermost loop that decides how far loops inside run, the one of the deepest nest."""
+        """The outermost loop of the deepest nest in which it determines the bounds of inner loops."""
         found = [each.chain for each in self.planner.references if each.chain and _determines_inner_bounds(each.chain)]
         return max(found, key=len)[0] if found else None
 
     @cached_property
     def parts(self) -> tuple[PlanUpperBound, PlanUpperBound] | None:
-        """The bounds of both parts; None where no loop is parted, or none are found."""
+        """The upper bounds of both phases; None if no loop can be split or a phase has no plan."""
         if self.loop is None:
             return None
         try:
@@ -97,6 +97,7 @@ class SplitLoopBound:
         return (one, other) if one.plans and other.plans else None
 
     def _part(self, loop: Loop, below: bool) -> PlanUpperBound:
+        """Derive the upper bound of the phase before or after the split."""
         cutter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
         rule = LoopSide(loop, Poly.symbol(PHASE), below)
         references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
@@ -105,7 +106,7 @@ class SplitLoopBound:
         return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
 
     def _points(self) -> Iterator[Sizes]:
-        """The samples, parted in the middle."""
+        """Yield the samples with a split in the middle of the loop."""
         for point in self.planner.points:
             with suppress(EvaluationError):
                 first, last = self.iterations(point)
@@ -114,14 +115,14 @@ class SplitLoopBound:
 
 
 def _determines_inner_bounds(around: Chain) -> bool:
-    """Whether the first loop moves one end of another: of a tile or a segment it moves both."""
+    """Test whether the first loop moves one bound of an inner loop; a tile or segment moves both."""
     first, *inner = around
     moved = ([first.variable in end.names for end in (each.lo, each.hi)] for each in inner)
     return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in moved)
 
 
 def _on_side(references: Sequence[Reference], loop: Loop, before: bool) -> Iterator[Reference]:
-    """References in the loop, and those before it in the text, or behind it; if they are both, all that they access."""
+    """Yield the references inside the loop, and those before (or after) it in the text."""
     inside = [number for each in references if loop in each.chain for number in each.order]
     for each in references:
         outside = min(each.order) < min(inside) if before else max(each.order) > max(inside)

@@ -89,8 +89,8 @@ class ByCases:
         """Decide a claim by cases; keep the verdict `found` if they do not decide it."""
         if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or late():
             return found
-        for way in (self._by_axes, self._by_when):
-            by_cases = way(ensures)
+        for decide_cases in (self._by_axes, self._by_when):
+            by_cases = decide_cases(ensures)
             if by_cases is not None and by_cases.outcome in ("holds", "fails"):
                 return by_cases
         return found
@@ -102,7 +102,7 @@ class ByCases:
         if not 1 <= len(ways) <= MAX_AXES or not all(ways):
             return None
 
-        def verdicts() -> Iterator[Verdict | None]:
+        def case_verdicts() -> Iterator[Verdict | None]:
             for facts in (sum(case, ()) for case in product(*ways)):
                 narrowed = self._under(facts)
                 if narrowed is None:
@@ -110,7 +110,7 @@ class ByCases:
                 elif not some_fact_excluded(ensures.when, narrowed.scope):
                     yield _where(self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts)
 
-        return in_cases(verdicts())
+        return in_cases(case_verdicts())
 
     def _by_when(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim with costs derived under its facts, in successively more cases."""
@@ -254,14 +254,14 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
 def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
     """List facts of at least two processors, for axes that neither imply nor exclude them."""
     scope = declared_scope(module, node)
-    found: dict[str, s.Fact] = {}
+    result: dict[str, s.Fact] = {}
     for axis in node.grid:
         extent = known_value(axis.extent, scope)
         if extent is None:
             return ()
         if not scope.facts.nonnegative(extent - 2) and not scope.facts.nonnegative(1 - extent):
-            found[format_expression(axis.extent)] = b.binary(">=", axis.extent, b.number(2))
-    return tuple(found.values())
+            result[format_expression(axis.extent)] = b.binary(">=", axis.extent, b.number(2))
+    return tuple(result.values())
 
 
 def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
@@ -271,7 +271,7 @@ def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
 
 def is_shorter(case: GeneralCase, costs: Costs) -> bool:
     """Test whether the forms of the case are shorter than the general ones."""
-    return sum(_length(case.costs, each) for each in case.costs) < sum(_length(costs, each) for each in costs)
+    return sum(_length(case.costs, cost) for cost in case.costs) < sum(_length(costs, cost) for cost in costs)
 
 
 def _length(costs: Costs, cost: Cost) -> int:

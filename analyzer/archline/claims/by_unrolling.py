@@ -142,24 +142,24 @@ class _Claim:
 
     def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """The values of the size symbols at the call that has the sizes `state`."""
-        found: dict[str, Poly] = {}
+        result: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
                 if expanded(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
                     raise _UntiedCallError
                 continue
             symbol = self.ties.same.get(name, name)
-            if not (state[name] * start**-1).is_constant or found.get(symbol, state[name]) != state[name]:
+            if not (state[name] * start**-1).is_constant or result.get(symbol, state[name]) != state[name]:
                 raise _UntiedCallError
-            found[symbol] = state[name]
-        return found
+            result[symbol] = state[name]
+        return result
 
     def _case(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
         """The equation that applies to sizes. Raises _UntiedCallError."""
         for equation in function.equations:
             outcomes = [
-                facts.simplify(expanded(each.indicator.substitute(state))) == (ONE if each.taken else ZERO)
-                for each in equation.decisions
+                facts.simplify(expanded(decision.indicator.substitute(state))) == (ONE if decision.taken else ZERO)
+                for decision in equation.decisions
             ]
             if all(outcomes):
                 return equation

@@ -66,7 +66,7 @@ class SolvedProblem:
     def equal(self) -> bool:
         """True if all sizes that bounds are sorted by are the same, or there is only one."""
         sizes = list(self.sizes.values())
-        return "let" not in self.problem or all(same(sizes[0], each) for each in sizes)
+        return "let" not in self.problem or all(same(sizes[0], size) for size in sizes)
 
     @property
     def count(self) -> s.Expr:
@@ -177,15 +177,15 @@ class LowerBound:
         """
         if self.held is None:
             return None
-        found: list[Ends] = []
-        for each in self.cases:
-            decided = [fact_holds(fact, point) for fact in each.when]
+        result: list[Ends] = []
+        for case in self.cases:
+            decided = [fact_holds(fact, point) for fact in case.when]
             if False in decided:
                 continue
-            found.append(_ends(s.Binary("-", each.lead, self.held, span=each.lead.span), point))
+            result.append(_ends(s.Binary("-", case.lead, self.held, span=case.lead.span), point))
             if None not in decided:
                 break
-        return min(low for low, _ in found), max(high for _, high in found)
+        return min(low for low, _ in result), max(high for _, high in result)
 
 
 @record(eq=False)
@@ -219,30 +219,30 @@ class CommunicationBounds:
         Bounds that depend on memory need it. If no bound is positive, communication may be unnecessary.
         """
         known = self.placed(point)
-        found: dict[str, Ends] = {}
-        for each in self.bounds:
-            if "P" not in known or (each.needs_memory and not self.words_held(memory)):
+        result: dict[str, Ends] = {}
+        for bound in self.bounds:
+            if "P" not in known or (bound.needs_memory and not self.words_held(memory)):
                 continue
             words = {} if memory is None else {MEMORY: self.words_held(memory)}
             try:
-                value = each.at({**known, **words})
+                value = bound.at({**known, **words})
             except EvaluationError:
                 continue
             if value is not None:
-                found[each.kind] = value
-        return found
+                result[bound.kind] = value
+        return result
 
     def placed(self, point: Mapping[str, int | Fraction]) -> dict[str, int | Fraction]:
         """Add to a point the P that the axes give, if they do."""
-        found = dict(point)
+        result = dict(point)
         try:
             extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]
         except EvaluationError:
-            return found
+            return result
         # With P among the extents it is given, and they need not be integers where they are no fit.
-        if "P" not in found and not any(isinstance(each, Interval) for each in extents):
-            found["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
-        return found
+        if "P" not in result and not any(isinstance(each, Interval) for each in extents):
+            result["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
+        return result
 
     def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
         """Bound the flops of all processors from below; None without a bound for the problem."""
@@ -312,7 +312,7 @@ class _Reader:
 
     def condition(self, text: str) -> str:
         """Return a condition of the data file for people."""
-        return conjunction(substituted_fact(each, self._shown) for each in parse_facts(text)) if text else ""
+        return conjunction(substituted_fact(fact, self._shown) for fact in parse_facts(text)) if text else ""
 
     def bound(self, lead: str, whole: s.Expr) -> Formula:
         """Return a bound for people: multiplied out for a single size, else as in its theorem."""
@@ -363,17 +363,17 @@ def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
 
 
 def _assumptions(solved: SolvedProblem, known: Texts) -> list[str]:
-    found = ["one copy of input and output, distributed over the processors' memories"]
+    result = ["one copy of input and output, distributed over the processors' memories"]
     if known.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
-        found.append(f"no processor performs more than {format_expression(solved.most)} of the {unit}")
+        result.append(f"no processor performs more than {format_expression(solved.most)} of the {unit}")
     elif known.get("balanced"):
-        found.append(f"all processors perform the same number of {solved.problem.get('unit', 'operations')}")
+        result.append(f"all processors perform the same number of {solved.problem.get('unit', 'operations')}")
     if "growth" in known:
-        found.append("the bound exceeds the memory of a processor")
+        result.append("the bound exceeds the memory of a processor")
     if known.get("even"):
-        found.append(f"all processors start with {_first_size_text(solved)}/P elements each, or all end with as many")
-    return found
+        result.append(f"all processors start with {_first_size_text(solved)}/P elements each, or all end with as many")
+    return result
 
 
 def _first_size_text(solved: SolvedProblem) -> str:

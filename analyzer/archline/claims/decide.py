@@ -121,8 +121,8 @@ def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scop
     cost = _cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
-    asked = ClaimQuery(ensures, algorithm, costs, cost, scope)
-    return search(lambda: _try_tactics(asked), Verdict(ensures, "unknown", OUT_OF_TIME))
+    query = ClaimQuery(ensures, algorithm, costs, cost, scope)
+    return search(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
 def _try_tactics(asked: ClaimQuery) -> Verdict:
@@ -146,13 +146,13 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     if asked.compares or found.outcome != "fails":
         return _with_counterexample(found, asked)
 
-    def proved(guarded: s.Ensures) -> bool:
+    def is_proved(guarded: s.Ensures) -> bool:
         there = replace(asked, claim=guarded)
         holds = next(there.points(), None) is not None and by_growth_of_bounds(there).outcome == "holds"
         return holds and where_logarithms_vanish(there) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_with_counterexample(found, asked), guarded=guard(claim, sizes, proved) if sizes else None)
+    return replace(_with_counterexample(found, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
 
 
 def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
@@ -178,7 +178,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _without_value(asked: ClaimQuery) -> Verdict | None:
     """Refute a claim whose right side has no value at some size; None if no such size is found."""
     bound = asked.claim.bound
-    if not any(_is_partial(each, asked) for each in s.nodes(bound)):
+    if not any(_is_partial(node, asked) for node in s.nodes(bound)):
         return None
     for point in islice(asked.points(branches=False), MAX_UNDEFINED):
         try:
@@ -201,7 +201,7 @@ def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
         case s.Binary(op="^", left=base, right=exponent):
             return bool(s.names(base)) and not isinstance(exponent, s.Integer)
         case s.Call(function="log2" | "log" | "sqrt", arguments=arguments):
-            return not all(isinstance(each, s.Integer | s.Name) for each in arguments)
+            return not all(isinstance(argument, s.Integer | s.Name) for argument in arguments)
         case _:
             return False
 
@@ -237,13 +237,13 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
         return None
     bound, given = format_expression(claim.bound), {"", *map(format_fact, claim.when)}
 
-    def written(value: Poly | None, when: str = "") -> bool:
+    def is_shown_as(value: Poly | None, when: str = "") -> bool:
         return value is not None and bound == asked.costs.text(value) and when in given
 
     with suppress(ArchlineError):
         regimes = [each for each in cost.alternatives if each.shown]
-        upper = any(written(each.upper, each.when) for each in regimes) if regimes else written(cost.upper)
-        lower = any(map(written, (cost.lower, *(value for _, value in cost.lowers))))
+        upper = any(is_shown_as(each.upper, each.when) for each in regimes) if regimes else is_shown_as(cost.upper)
+        lower = any(map(is_shown_as, (cost.lower, *(value for _, value in cost.lowers))))
         if (upper or claim.relation == ">=") and (lower or claim.relation == "<="):
             return asked.verdict("holds", PROVED)
     return None
@@ -281,7 +281,11 @@ def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
     if not cost.alternatives:
         return [cost]
     some = facts.with_nonnegative(ONE_LINE)
-    uppers = [each.upper for each in reversed(cost.alternatives) if all(map(some.nonnegative, each.needs))]
+    uppers = [
+        alternative.upper
+        for alternative in reversed(cost.alternatives)
+        if all(map(some.nonnegative, alternative.needs))
+    ]
     lowers = (cost.lower, *(value for _, value in cost.lowers))
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
 

@@ -39,10 +39,12 @@ def growth_pieces(
         return [Growth(*readable_bounds(costs, (cost.lower, cost.upper), known, blocks), facts)]
     return [
         Growth(
-            *readable_bounds(costs, (each.lower, each.upper), case, blocks), (*facts, *facts_of_case(case)), each.where
+            *readable_bounds(costs, (regime.lower, regime.upper), case, blocks),
+            (*facts, *facts_of_case(case)),
+            regime.where,
         )
-        for each in cost.regimes
-        for case in each.cases
+        for regime in cost.regimes
+        for case in regime.cases
     ]
 
 
@@ -53,7 +55,9 @@ def pieces_by_cases(
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
     by_regimes = [
-        GrowthCase(each.conditions, case, each.lower, each.upper) for each in cost.regimes for case in each.cases
+        GrowthCase(regime.conditions, case, regime.lower, regime.upper)
+        for regime in cost.regimes
+        for case in regime.cases
     ]
     for cases in [by_regimes] if by_regimes else in_cases(cost.lower, known):
         found = []
@@ -73,7 +77,8 @@ def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Fa
     assert cost.lower is not None
     assert cost.upper is not None
     regimes = tuple(
-        Regime(each.where, tuple(map(known, each.cases)), form(each.lower), form(each.upper)) for each in cost.regimes
+        Regime(regime.where, tuple(map(known, regime.cases)), form(regime.lower), form(regime.upper))
+        for regime in cost.regimes
     )
     return replace(cost, lower=form(cost.lower), upper=form(cost.upper), regimes=regimes)
 
@@ -85,7 +90,7 @@ def over_range(
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     found = in_other_forms(cost, indices.moved, indices.facts)
-    ends = (found.lower, found.upper, *(end for each in found.regimes for end in (each.lower, each.upper)))
+    ends = (found.lower, found.upper, *(end for regime in found.regimes for end in (regime.lower, regime.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
     return found, indices.written_facts(facts), indices.facts(known)
@@ -94,7 +99,7 @@ def over_range(
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
     """Convert the time on a number of processors for the growth prover, by the regimes of work and span."""
     work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
-    found = []
+    result = []
     for one, other in product(work, span):
         assert one.lower is not None
         assert one.upper is not None
@@ -103,8 +108,8 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
         least, most = (b.binary("/", each, b.name(processors)) for each in (one.lower, one.upper))
         where = tuple({format_fact(each): each for each in (*one.where, *other.where)}.values())
         together = tuple(dict.fromkeys((*one.facts, *other.facts)))
-        found.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, where))
-    return found
+        result.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, where))
+    return result
 
 
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
@@ -117,20 +122,20 @@ def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:
     """List bounds on sizes as facts: n >= 17, n >= m."""
-    found: list[s.Fact] = []
+    result: list[s.Fact] = []
     for power in facts.powers:
         known = facts.bounds[power.exponent]
         for relation, values in ((">=", known.lower), ("<=", known.upper)):
             limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
-            found.extend(b.binary(relation, b.name(power.name), b.number(limit)) for limit in limits)
+            result.extend(b.binary(relation, b.name(power.name), b.number(limit)) for limit in limits)
     for name, bounds in facts.bounds.items():
         if name in facts.quotients or not name.isidentifier():
             continue
         for relation, values in ((">=", bounds.lower), ("<=", bounds.upper)):
             for value in map(facts.restore, values):
                 if all(isinstance(atom, Symbol) and atom.name.isidentifier() for atom in value.atoms()):
-                    found.append(b.binary(relation, b.name(name), to_tree(value)))
-    return tuple(found)
+                    result.append(b.binary(relation, b.name(name), to_tree(value)))
+    return tuple(result)
 
 
 def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
@@ -140,7 +145,10 @@ def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
     """Test whether all arrays of a recursive algorithm fit in the cache, even if it has few lines."""
-    return any(each.needs != (ONE_LINE,) and all(map(known.nonnegative, each.needs)) for each in cost.alternatives)
+    return any(
+        alternative.needs != (ONE_LINE,) and all(map(known.nonnegative, alternative.needs))
+        for alternative in cost.alternatives
+    )
 
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:

@@ -140,15 +140,15 @@ def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> P
 
 def _remainder_periods(value: Poly) -> dict[str, int]:
     """The period of each size after which its remainders repeat; empty if there are too many classes."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for atom in value.atoms_within():
         if isinstance(atom, a.Floor) and atom.modulus.is_constant and a.is_integral(atom.argument):
             modulus = int(atom.modulus.constant_term.p)
             for part in atom.argument.atoms():
                 if isinstance(part, Symbol) and atom.argument.degree(part) == 1:
                     slope = atom.argument.coefficients(part)[1].constant_term
-                    found[part.name] = lcm(found.get(part.name, 1), modulus // gcd(modulus, int(slope.p)))
-    return found if prod(found.values()) <= MAX_CLASSES else {}
+                    result[part.name] = lcm(result.get(part.name, 1), modulus // gcd(modulus, int(slope.p)))
+    return result if prod(result.values()) <= MAX_CLASSES else {}
 
 
 def _by_signs(
@@ -195,7 +195,7 @@ def _innermost(value: Poly) -> list[a.PositivePart]:
 def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
     """The value where the argument of a maximum is nonnegative and where it is negative; empty without facts."""
     argument = atom.argument
-    found = []
+    result = []
     below = -argument - 1 if a.is_integral(argument) else -argument
     for exact, now in ((argument, argument), (below, ZERO)):
         sign = without_floor(exact, facts)
@@ -203,8 +203,8 @@ def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> lis
         if known is facts:
             return []
         value = whole.with_atom(atom, now)
-        found.append((sign, known, known.simplify(value)))
-    return found
+        result.append((sign, known, known.simplify(value)))
+    return result
 
 
 def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:

@@ -272,7 +272,7 @@ def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     """List the smallest sizes that a claim covers."""
     return list(
         islice(
-            (each for each in asked.points(branches=False) if min(each.values(), default=1) >= 1), MAX_ZERO_COST_SIZE
+            (point for point in asked.points(branches=False) if min(point.values(), default=1) >= 1), MAX_ZERO_COST_SIZE
         )
     )
 
@@ -325,14 +325,14 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
 
 def growth_text(orders: Iterable[Growth]) -> str | None:
     """Join growths as text: Theta, or O and Omega if they are known."""
-    return joined((each.text or "" for each in orders), ", ") or None
+    return joined((growth.text or "" for growth in orders), ", ") or None
 
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
     """Select the growths to show, each restricted to sizes at which neither side alone is 0."""
     scope = declared_scope(module, algorithm)
 
-    def agrees(order: Growth) -> bool:
+    def agrees_at_small_sizes(order: Growth) -> bool:
         relation = "Theta" if order.tight else "Omega" if order.upper is None else "O"
         bound = order.upper or order.lower
         assert bound is not None
@@ -348,7 +348,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
             return not bounded or by_growth_of_bounds(asked).outcome != "fails"
         return True
 
-    def guarded(order: Growth) -> Iterator[Growth]:
+    def with_guards(order: Growth) -> Iterator[Growth]:
         yield order
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range
@@ -361,7 +361,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
     if form is not None and (product := extents(form)) is not None:
         # It is Theta of itself, also where it is 0.
         orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
-    found = (next(filter(agrees, guarded(each)), None) for each in orders)
+    found = (next(filter(agrees_at_small_sizes, with_guards(each)), None) for each in orders)
     shown = [each for each in found if each is not None]
     sharp = {each.when for each in shown if each.tight}
     return tuple(each for each in shown if each.tight or each.when not in sharp)

@@ -128,23 +128,23 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
     """Bound a value from above with e in place of m*floor(e/m), and of other `floors` by sizes."""
 
-    def is_least(each: Poly) -> bool:
+    def is_nonnegative(each: Poly) -> bool:
         return facts.nonnegative(each.substitute(facts.rewrites))
 
-    def turned(atom: Atom) -> Poly | None:
+    def as_negated_floor(atom: Atom) -> Poly | None:
         # ceil(n/b) is floor((n - 1)/b) + 1.
-        if not isinstance(atom, a.Floor) or atom.modulus.is_constant or not is_least(-atom.argument - 1):
+        if not isinstance(atom, a.Floor) or atom.modulus.is_constant or not is_nonnegative(-atom.argument - 1):
             return None
         return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
 
-    found, pending = ZERO, list(value.map_atoms(turned).terms.items())
+    found, pending = ZERO, list(value.map_atoms(as_negated_floor).terms.items())
     while pending:
         monomial, coefficient = pending.pop()
         term = Poly({monomial: coefficient})
         for atom in (
-            term.atoms() if coefficient > 0 and all(is_least(Poly.of_atom(each)) for each in term.atoms()) else ()
+            term.atoms() if coefficient > 0 and all(is_nonnegative(Poly.of_atom(each)) for each in term.atoms()) else ()
         ):
-            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_least(atom.argument):
+            if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_nonnegative(atom.argument):
                 ((power, rest),) = term.coefficients(atom).items()
                 divided = divide_exactly(rest, atom.modulus) or (rest if floors else None)
                 if power > 0 and divided is not None:

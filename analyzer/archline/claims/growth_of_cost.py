@@ -89,7 +89,7 @@ class CostGrowth:
     @property
     def text(self) -> str | None:
         """The growths to report, as text."""
-        return ", ".join(str(each.text) for each in self.orders) or None
+        return ", ".join(str(growth.text) for growth in self.orders) or None
 
 
 def theta(order: s.Expr, *where: s.Fact) -> Growth:
@@ -136,7 +136,7 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
 
 def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
     """The simpler bounds of an exact form with maxima, derived without guards that the sizes decide."""
-    if not cost.exact or cost.upper is None or not any(isinstance(each, PositivePart) for each in cost.upper.atoms()):
+    if not cost.exact or cost.upper is None or not any(isinstance(atom, PositivePart) for atom in cost.upper.atoms()):
         return ()
     found = derive_unguarded(module, algorithm).get(cost.metric)
     return () if found is None or found.lower is None or found.exact else (found,)
@@ -144,7 +144,7 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
     """The access count, as a bound for io with guards, which bounds on io ignore."""
-    guards = cost.alternatives and any(isinstance(each, s.If) for each in s.nodes(algorithm.body))
+    guards = cost.alternatives and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
     return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
 
 
@@ -202,12 +202,12 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
         return None
     sizes = tuple(cost.recursion.most.least)
 
-    def added(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
+    def growth_outside_calls(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
         # Of a call that another one makes, the facts of the case are what is known.
         found = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
         return found.upper, found.lower
 
-    return by_solving(cost.recursion, added, facts)
+    return by_solving(cost.recursion, growth_outside_calls, facts)
 
 
 def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
@@ -248,7 +248,7 @@ def _from_sizes(
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
 
-    def growths(raised: Sequence[str], start: int) -> Iterator[_Search]:
+    def searches_from(raised: Sequence[str], start: int) -> Iterator[_Search]:
         added = b.least(raised, start)
         where = (*facts, *added)
         if added and domain_of(where) is not None:
@@ -260,12 +260,12 @@ def _from_sizes(
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        found = next((known for each in growths(raised, start) if (known := each.growth()).known), None)
+        found = next((known for each in searches_from(raised, start) if (known := each.growth()).known), None)
         if found is None:
             continue
         for each in reversed(tuple(raised)):
             fewer = [other for other in raised if other != each]
-            if any(less.proves(found.upper) for less in growths(fewer, start)):
+            if any(less.proves(found.upper) for less in searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
@@ -443,7 +443,7 @@ class _Search:
         seen = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
-                found = dict.fromkeys(each for value in considered for each in shapes(value, self._sizes, minima))
+                found = dict.fromkeys(shape for value in considered for shape in shapes(value, self._sizes, minima))
             except OutOfReachError:
                 continue
             order = written(without(list(found), self._covered), self._sizes)
@@ -479,7 +479,7 @@ class _Search:
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
     """List the bounds by regime, those of the recursive cases first."""
     if cost.regimes:
-        return [_without_caps(each.lower, each.upper, each.cases) for each in reversed(cost.regimes)]
+        return [_without_caps(regime.lower, regime.upper, regime.cases) for regime in reversed(cost.regimes)]
     assert cost.lower is not None
     assert cost.upper is not None
     return [(cost.lower, cost.upper)]

@@ -42,7 +42,7 @@ def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bo
     if found is None:
         return None
     terms = (*_compulsory_growths(costs, found, known), *_hbl_growths(costs, found, known, touched))
-    return b.total((False, each) for each in terms) if terms else None
+    return b.total((False, term) for term in terms) if terms else None
 
 
 def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
@@ -102,8 +102,8 @@ def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: b
 
     Includes 1 if any line is touched, as some bodies have no iterations at small sizes.
     """
-    for power in sorted({each.power for each in found.floors if not (touched and each.power)}):
-        some = (each.iterations for each in found.floors if each.power <= power)
+    for power in sorted({floor.power for floor in found.floors if not (touched and floor.power)}):
+        some = (floor.iterations for floor in found.floors if floor.power <= power)
         count = at_least(costs, sum(some, Poly.constant(int(found.some))), known)
         yield per_line(count, power)
 
@@ -224,7 +224,14 @@ class IoClaim:
 
     def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
         """Add to an undecided upper claim a condition under which it is proved."""
-        when = next((each.when for each in self.cost.alternatives if each.shown and self._holds_within(each)), "")
+        when = next(
+            (
+                alternative.when
+                for alternative in self.cost.alternatives
+                if alternative.shown and self._holds_within(alternative)
+            ),
+            "",
+        )
         return replace(found, reason=f"{found.reason}; proved to be O of this when {when}") if when else found
 
     def _holds_within(self, regime: ConditionalBound) -> bool:
@@ -241,18 +248,18 @@ class IoClaim:
             size = Poly.symbol(name)
             if self.known.nonnegative(LINE - size) or self.known.nonnegative(size - LINE) or not self._in_lines(name):
                 continue
-            found = []
+            result = []
             for relation, value in (("<=", LINE - size), (">=", size - LINE)):
                 facts = (*self.facts, b.binary(relation, b.name(name), b.name("L")))
-                found.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
-                if found[-1].outcome != "holds":
-                    return found[-1]
-            return replace(found[-1], proofs=tuple(proof for each in found for proof in each.proofs))
+                result.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
+                if result[-1].outcome != "holds":
+                    return result[-1]
+            return replace(result[-1], proofs=tuple(proof for each in result for proof in each.proofs))
         return None
 
     def _in_lines(self, name: str) -> bool:
         """Test whether a size is counted in lines."""
-        values = [value for each in self.cost.alternatives for value in (each.upper, *each.needs)]
+        values = [value for alternative in self.cost.alternatives for value in (alternative.upper, *alternative.needs)]
         return any(
             isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms()
         )

@@ -105,8 +105,8 @@ def _terms_below(
     costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
     """Yield the HBL bounds of bodies as formulas, except ones that only count compulsory misses."""
-    for power in sorted({each.power for each in found.floors if each.power}):
-        count = sum((each.iterations for each in found.floors if each.power == power), ZERO)
+    for power in sorted({floor.power for floor in found.floors if floor.power}):
+        count = sum((floor.iterations for floor in found.floors if floor.power == power), ZERO)
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 

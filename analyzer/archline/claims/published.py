@@ -82,14 +82,14 @@ def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost:
         return None
     sizes = {name: parse_expression(value) for name, value in (known["sizes"] | {"S": "Z"}).items()}
     ours = _DerivedBound.of(module, algorithm, costs, cost)
-    found = []
+    result = []
     for by, text in published_tables()["kernels"][known["kernel"]].items():
         theirs = substituted(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
-        found.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
-    because = known.get("because") if any(each.relation != "the same" for each in found) else None
-    return Published(known["kernel"], tuple(found), because)
+        result.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
+    because = known.get("because") if any(each.relation != "the same" for each in result) else None
+    return Published(known["kernel"], tuple(result), because)
 
 
 @record

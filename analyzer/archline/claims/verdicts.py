@@ -20,7 +20,7 @@ from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
 
 PROVED = "proved for all sizes"
-LEAST, MOST = 2, 5
+LEAST_GUARD, LARGEST_GUARD = 2, 5
 """Guards ask for sizes that are at least one of these numbers."""
 
 
@@ -116,18 +116,18 @@ def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | Non
 
 def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
     """Join the verdicts of all cases: holds if each does, fails at the first failure, else None."""
-    found: list[Verdict] = []
+    result: list[Verdict] = []
     for each in cases:
         if each is None or each.outcome != "holds":
             return each if each is not None and each.outcome == "fails" else None
-        found.append(each)
-    return replace(found[0], proofs=tuple(proof for each in found for proof in each.proofs)) if found else None
+        result.append(each)
+    return replace(result[0], proofs=tuple(proof for each in result for proof in each.proofs)) if result else None
 
 
 def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
     """The claim with the first guard under which it is proved: one size is large, or all are."""
     # Most claims that fail do so at large sizes as well, and one question finds them out.
-    if not proved(_guarded(ensures, MOST, sizes).ensures):
+    if not proved(_guarded(ensures, LARGEST_GUARD, sizes).ensures):
         return None
     candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
     return next((each for each in candidates if proved(each.ensures)), None)
@@ -135,9 +135,9 @@ def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures]
 
 def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """The least number and the sizes of each guard to try: one of them, then all."""
-    for least in range(LEAST, MOST + 1):
+    for least in range(LEAST_GUARD, LARGEST_GUARD + 1):
         yield from ((least, (name,)) for name in sizes)
-    yield from ((least, sizes) for least in (LEAST, MOST))
+    yield from ((least, sizes) for least in (LEAST_GUARD, LARGEST_GUARD))
 
 
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:

@@ -173,7 +173,7 @@ class DerivedCosts:
     def needed(self) -> tuple[str, ...]:
         """The assumptions that are not facts of the algorithm's `where`."""
         stated = set(map(format_fact, self.where))
-        return tuple(each for each in self.assumptions if each not in stated)
+        return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
     @property
     def where(self) -> tuple[s.Fact, ...]:
@@ -205,7 +205,7 @@ class DerivedCosts:
         if self._of_any_length is not None:
             return self._of_any_length.ensures
         # io takes longest, and most algorithms ensure nothing of it.
-        named = {each.metric for each in self.node.ensures if each.metric in DERIVABLE}
+        named = {claim.metric for claim in self.node.ensures if claim.metric in DERIVABLE}
         costs = self.costs if "io" in named else self.without_io
         more = {metric: self.including(metric).without_io[metric] for metric in sorted(named.difference(costs.metrics))}
         costs = replace(costs, metrics={**costs.metrics, **more}) if more else costs
@@ -217,7 +217,7 @@ class DerivedCosts:
         rules_of = offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
         if broken is not None:
-            span = next(each.span for each in self.node.parameters if each.name == broken.array)
+            span = next(parameter.span for parameter in self.node.parameters if parameter.name == broken.array)
             facts = {rule: f"{self.write(rule.low)} <= {self.write(rule.high)}" for rule in rules_of}
             message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
             hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)

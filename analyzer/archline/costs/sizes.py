@@ -83,27 +83,27 @@ class SizeNames:
 
 def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
     """Parse names and exact values, as `n=64,m=p=2^20`. Raises ArchlineError (AL101, AL403, AL404)."""
-    found: dict[str, tuple[Number, Span]] = {}
+    result: dict[str, tuple[Number, Span]] = {}
     problems: list[Diagnostic] = []
     for name, expr, span in parse_settings(text, option):
-        if name in found:
+        if name in result:
             problems.append(Diagnostic(rules.REPEATED_SIZE, f"`{name}` is given twice", span))
             continue
         value = _number(name, expr, problems)
-        found[name] = (value, span)
+        result[name] = (value, span)
     if problems:
         raise ArchlineError(problems)
-    return found
+    return result
 
 
 def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
     """Parse names and integers, without their places. Raises ArchlineError as `read_settings`, and AL405."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for name, (value, span) in read_settings(text, option).items():
         if value != int(value):
             raise error(rules.NOT_AN_INTEGER, f"the value of `{name}` is not an integer", span=span)
-        found[name] = int(value)
-    return found
+        result[name] = int(value)
+    return result
 
 
 def parse_share(text: str) -> Fraction:
@@ -211,17 +211,19 @@ def checked_point(
 def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
     """Report a value that is wrong independently of other values; None if it is valid."""
 
-    def finding(rule: Rule, message: str) -> Diagnostic:
+    def report_finding(rule: Rule, message: str) -> Diagnostic:
         return Diagnostic(rule, message, span)
 
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        return finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_display_value(value)}")
+        return report_finding(
+            rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_display_value(value)}"
+        )
     if name not in names.amounts and value != int(value):
-        return finding(rules.NOT_AN_INTEGER, f"`{name}` is {_display_value(value)}; a size is an integer")
+        return report_finding(rules.NOT_AN_INTEGER, f"`{name}` is {_display_value(value)}; a size is an integer")
     least = names.least(name)
     if least is not None and value < least:
         reason = f"its `where` makes it at least {least}" if least > 1 else f"it is at least {least}"
-        return finding(rules.TOO_SMALL, f"`{name}` is {_display_value(value)}; {reason}")
+        return report_finding(rules.TOO_SMALL, f"`{name}` is {_display_value(value)}; {reason}")
     return None
 
 
@@ -264,8 +266,8 @@ def _missing(
 
 def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
     """The missing names that facts such as `s == n*m/P` define by other names."""
-    found: set[str] = set()
+    result: set[str] = set()
     for name, value in defined_sizes(where):
-        if name in missing and not s.names(value) & {name, *found}:
-            found.add(name)
-    return frozenset(found)
+        if name in missing and not s.names(value) & {name, *result}:
+            result.add(name)
+    return frozenset(result)

@@ -48,7 +48,7 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
 
     Algorithms with `int` data or indices are omitted: their meaningful values are not declared.
     """
-    if any(_is_open(each.type) for each in algorithm.parameters):
+    if any(_is_open(parameter.type) for parameter in algorithm.parameters):
         return None
     for size in SIZES:
         sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
@@ -178,13 +178,13 @@ def _first_failure(
     """Return the first failure, or else the first of `most` completed runs; and the first refusal."""
     refused: Diagnostic | None = None
     ran: list[CompletedRun] = []
-    for each in runs:
-        if isinstance(each, Refusal):
-            refused = refused or each.reason
-        elif isinstance(each, Diagnostic):
-            return each, refused
-        elif each is not None:
-            ran.append(each)
+    for run in runs:
+        if isinstance(run, Refusal):
+            refused = refused or run.reason
+        elif isinstance(run, Diagnostic):
+            return run, refused
+        elif run is not None:
+            ran.append(run)
             if len(ran) == most:
                 break
     return ran[0] if ran else None, refused

@@ -21,7 +21,7 @@ from archline.records import memoised, record
 
 MAX_VISITS, MAX_MISSES = 800, 12
 """How many values are tried for one solution, and how many solutions before there are taken to be none."""
-FEW, STEPS = 3, 40
+NEAREST_VALUES, STEPS = 3, 40
 """How many values on each side of one are tried first, and in the end."""
 DOUBLINGS, LEVELS = 70, 5
 """How often the distance is doubled, of powers the exponent's."""
@@ -213,13 +213,13 @@ class _Range:
             return (at(number) for number in numbers if fit(number))
 
         found = False
-        for value in near(range(FEW)):
+        for value in near(range(NEAREST_VALUES)):
             found = True
             yield value
         for sign, limit in ((-1, start - least), (1, most - start)):
-            before = FEW - 1
+            before = NEAREST_VALUES - 1
             for level in range(DOUBLINGS if self.base is None else LEVELS):
-                beyond = after = int(min(FEW << level, limit))
+                beyond = after = int(min(NEAREST_VALUES << level, limit))
                 if beyond <= before:
                     break
                 if fit(start + sign * beyond):
@@ -229,7 +229,7 @@ class _Range:
                     found = True
                     yield at(start + sign * after)
                 before = beyond
-        yield from near(range(FEW, STEPS))
+        yield from near(range(NEAREST_VALUES, STEPS))
 
     def _numbered(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
         """The number of the value at a first one, the least and the greatest, and the values by number."""

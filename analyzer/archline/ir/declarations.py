@@ -46,7 +46,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last: what is said of it is a bound of Z itself.
-    own = s.set_names(algorithm.body).union(each.name for each in algorithm.parameters)
+    own = s.set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
         if name not in own:
@@ -221,15 +221,15 @@ def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
 
 
 def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
-    found: dict[Poly, None] = {}
+    result: dict[Poly, None] = {}
     for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
         value = _linear_in(node, scope)
         if value is None:
             continue
         value = value - value.constant_term
-        if _is_difference(value, indices) and -value not in found:
-            found[value] = None
-    return tuple(found)[:MAX_QUANTITIES]
+        if _is_difference(value, indices) and -value not in result:
+            result[value] = None
+    return tuple(result)[:MAX_QUANTITIES]
 
 
 def _linear_in(node: object, scope: Scope) -> Poly | None:
@@ -266,9 +266,9 @@ def _ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
                     high[atom.name] = min(int(limit.floor()), high.get(atom.name, int(limit.floor())))
             case _:
                 pass
-    found: dict[str, range] = {}
+    result: dict[str, range] = {}
     for name in sorted(low.keys() & high.keys()):
         values = range(low[name], high[name] + 1)
-        if len(values) <= MAX_RANGE and prod(map(len, (*found.values(), values))) <= MAX_CHOICES:
-            found[name] = values
-    return found
+        if len(values) <= MAX_RANGE and prod(map(len, (*result.values(), values))) <= MAX_CHOICES:
+            result[name] = values
+    return result

@@ -57,8 +57,8 @@ class FactoredProduct:
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         """Split the factors into those without a variable and those with it."""
-        free = tuple(each for each in self.factors if variable not in each.names)
-        return free, tuple(each for each in self.factors if variable in each.names)
+        free = tuple(factor for factor in self.factors if variable not in factor.names)
+        return free, tuple(factor for factor in self.factors if variable in factor.names)
 
     def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Bound the sum over lo <= variable < hi from above."""
@@ -221,13 +221,13 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
 def _without_floors(value: Poly, variable: str) -> Poly:
     """Replace floor(e/m) of segments by e/m, if that does not decrease the value."""
 
-    def relaxed(atom: Atom) -> Poly | None:
+    def relax_floor(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
         if not isinstance(atom, a.Floor) or next(_segment_gaps(atom.argument, variable), None) is None:
             return None
         return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
 
-    return value.map_atoms(relaxed)
+    return value.map_atoms(relax_floor)
 
 
 def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:

@@ -333,18 +333,18 @@ class Lowering:
                 pass
 
     def _bounds_of(self, view: s.Element, place: LoweringContext) -> Iterator[Node]:
-        for each in view.subscripts:
-            parts = (each.lo, each.hi, each.step) if isinstance(each, s.Slice) else (each,)
+        for subscript in view.subscripts:
+            parts = (subscript.lo, subscript.hi, subscript.step) if isinstance(subscript, s.Slice) else (subscript,)
             for part in parts:
                 if part is not None:
                     yield from self.reads(part, place)
 
     def _element(self, expr: s.Element, place: LoweringContext) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
-        for each in expr.subscripts:
-            assert not isinstance(each, s.Slice)
-            yield from self.reads(each, place)
-            subscripts.append(static_value_or_none(each, place.knowing))
+        for subscript in expr.subscripts:
+            assert not isinstance(subscript, s.Slice)
+            yield from self.reads(subscript, place)
+            subscripts.append(static_value_or_none(subscript, place.knowing))
         view = place.views[expr.array]
         access = self._access(view, tuple(subscripts), expr.span, place)
         yield replace(access, walk=self._walk(expr, subscripts, place), steady=self._find_steady(access, expr, place))
@@ -456,7 +456,7 @@ def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> 
     """The symbols that determine the rows of a local array: those of the stack below and of row lengths."""
     names = place.stack.names
     if len(extents) > 1:
-        names = names.union(*(each.names for each in extents))
+        names = names.union(*(extent.names for extent in extents))
     return names
 
 

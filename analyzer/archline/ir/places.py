@@ -106,7 +106,7 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
 def assigned_names(node: s.Node) -> Iterator[str]:
     """Yield the integers of the data that a statement assigns."""
     # What a `let` or a loop names is no integer of the data.
-    return (name for each in s.find(node, s.Simple) if not each.named for name in each.sets)
+    return (name for statement in s.find(node, s.Simple) if not statement.named for name in statement.sets)
 
 
 def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
@@ -329,7 +329,7 @@ def bind_call(
         # Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time.
         if parameter.name in own.segments and place.loops and not known:
             raise UntracedError("array offsets that may change between iterations", argument.span)
-    segments = {name: _segments(each, call, values) for name, each in own.segments.items()}
+    segments = {name: _segments(segment, call, values) for name, segment in own.segments.items()}
     facts = given[-1].inside if given else outer.facts
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
 

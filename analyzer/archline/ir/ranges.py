@@ -104,7 +104,7 @@ class IterationRange:
         facts: Facts,
         what: str,
     ) -> Amount:
-        def end(value: Poly, upper: bool, must: bool) -> Poly | None:
+        def accumulate_bound(value: Poly, upper: bool, must: bool) -> Poly | None:
             try:
                 return exact(value, self.variable, self.lo, self.hi, facts)
             except UnresolvedError:
@@ -116,9 +116,12 @@ class IterationRange:
                     raise
                 return None
 
-        def derived(amount: KnownAmount) -> Amount:
+        def accumulate_bounds(amount: KnownAmount) -> Amount:
             try:
-                lower, upper = end(amount.lower, False, amount.exact), end(amount.upper, True, amount.exact)
+                lower, upper = (
+                    accumulate_bound(amount.lower, False, amount.exact),
+                    accumulate_bound(amount.upper, True, amount.exact),
+                )
             except OutOfBudgetError:
                 raise
             except TooComplexError as problem:
@@ -136,7 +139,7 @@ class IterationRange:
         primitive = exact_amount(amount.lower.scaled(1 / scale)) if scale != 1 else amount
         known = self._done.get((what, primitive))
         if known is None:
-            known = self._done[what, primitive] = derived(primitive)
+            known = self._done[what, primitive] = accumulate_bounds(primitive)
         return known if scale == 1 else map_known(known, lambda value: value.scaled(scale))
 
 
@@ -191,11 +194,11 @@ def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amo
         iterations.span,
     )
 
-    def renamed(amount: Amount) -> Amount:
+    def with_renamed_counter(amount: Amount) -> Amount:
         shift = {iterations.variable: Poly.symbol(before.variable)}
         return map_known(amount, lambda value: value.substitute(shift))
 
-    ends = add(before.sum(renamed(each.advance)), each.finish)
+    ends = add(before.sum(with_renamed_counter(each.advance)), each.finish)
     return maximum_amount(advance, iterations.largest(ends), iterations.facts)
 
 

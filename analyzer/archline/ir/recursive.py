@@ -284,21 +284,21 @@ def _possible(condition: s.Expr, scope: Scope) -> Poly:
 
 def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
     """List every path through choices. Raises TooManyPathsError."""
-    found: list[Way] = [((), ())]
+    result: list[Way] = [((), ())]
     for node in nodes:
         inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
-        found = [(_conjoin_known(known, more), (*before, *way)) for known, before in found for more, way in inner]
-        if len(found) > MAX_WAYS:
+        result = [(_conjoin_known(known, more), (*before, *way)) for known, before in result for more, way in inner]
+        if len(result) > MAX_WAYS:
             raise TooManyPathsError
-    return found
+    return result
 
 
 def _paths_through(choice: Choice) -> list[Way]:
     """List the paths through each branch, and the one on which none is taken, without facts."""
     found = [
-        (_conjoin_known(each.known, known), way)
-        for each in choice.branches
-        for known, way in enumerate_paths(each.body)
+        (_conjoin_known(branch.known, known), way)
+        for branch in choice.branches
+        for known, way in enumerate_paths(branch.body)
     ]
     return found if choice.branches[-1].condition is None else [*found, ((), ())]
 
@@ -317,8 +317,8 @@ def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
             case Loop(body=body):
                 yield from recursive_calls(body)
             case Choice(branches=branches):
-                for each in branches:
-                    yield from recursive_calls(each.body)
+                for branch in branches:
+                    yield from recursive_calls(branch.body)
             case Access():
                 pass
 

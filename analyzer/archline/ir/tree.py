@@ -77,11 +77,11 @@ class View:
 
     def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
         """Map the subscripts of an element of the view to the array."""
-        found = list(self.starts)
+        result = list(self.starts)
         for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
-            start = found[dimension]
-            found[dimension] = None if start is None or subscript is None else start + step * subscript
-        return tuple(found)
+            start = result[dimension]
+            result[dimension] = None if start is None or subscript is None else start + step * subscript
+        return tuple(result)
 
     @property
     def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
@@ -229,7 +229,7 @@ def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
             case Loop(body=body):
                 yield replace(node, body=tuple(writes_only(body)))
             case Choice(branches=branches):
-                yield Choice(tuple(replace(each, body=tuple(writes_only(each.body))) for each in branches))
+                yield Choice(tuple(replace(branch, body=tuple(writes_only(branch.body))) for branch in branches))
             case RecursiveCall():
                 yield node
 

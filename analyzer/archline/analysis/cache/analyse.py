@@ -171,7 +171,7 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
     divisions = DataDivisionBounds(module, algorithm)
 
-    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integer_point(point)
         most = ends_at(found, sizes)[1]
         everything = None if lines is None else evaluate(lines, sizes)
@@ -182,12 +182,14 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
     regimes = _from_below(least, found.regimes)
-    return replace(found, lower=least, regimes=regimes, ends=ends, touched=touched.in_full(algorithm))
+    return replace(found, lower=least, regimes=regimes, ends=bounds_at, touched=touched.in_full(algorithm))
 
 
 def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
     """Return the regimes with a lower bound on `lines`, specialised to each regime."""
-    return tuple(replace(each, lower=_common_case_value(lines, each.cases) if each.upper else ZERO) for each in regimes)
+    return tuple(
+        replace(regime, lower=_common_case_value(lines, regime.cases) if regime.upper else ZERO) for regime in regimes
+    )
 
 
 def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
@@ -202,9 +204,9 @@ def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
 def _constant_symbols(facts: Facts) -> dict[str, Poly]:
     """Map each symbol whose bounds admit a single number to that number."""
     return {
-        name: Poly.constant(each.least)
-        for name, each in facts.bounds.items()
-        if each.least is not None and each.least == each.most
+        name: Poly.constant(bound.least)
+        for name, bound in facts.bounds.items()
+        if bound.least is not None and bound.least == bound.most
     }
 
 
@@ -257,10 +259,10 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     once = levels[0][1] if levels else ZERO
     most = (known or alternatives[-1]).upper
 
-    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
 
-    orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), least)
+    orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), any_schedule_minimum)
     cost = Cost(
         "io",
         "bounded",
@@ -328,10 +330,10 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     touched = must_access(module, algorithm)
     below, windows = recursive_hbl_bound(module, body.body, touched), RecursiveSegmentBound(touched, algorithm)
 
-    def least(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return Fraction(below.at(_integer_point(point)))
 
-    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
@@ -339,11 +341,11 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         if body.boxes or not most:
             # Of what lies between the ends of a call by indices, little may be accessed.
             most.append(ends_at(accesses, sizes)[1])
-        return max(least(point), Fraction(windows.at(sizes))), min(most)
+        return max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most)
 
     known: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
-    def orders(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
+    def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
         key = tuple(map(format_fact, facts))
         if key not in known:
             try:
@@ -361,16 +363,16 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         lower=below.touched,
         regimes=_from_below(below.touched, accesses.regimes),
         alternatives=tuple(alternatives),
-        orders=orders,
+        orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
             _hbl_terms(below.orders),
             below.some,
-            least,
+            any_schedule_minimum,
             below.reason,
             touched.lines(algorithm, plain=True),
         ),
-        ends=ends,
+        ends=bounds_at,
         reached=recursions.reached,
         touched=touched.in_full(algorithm),
     )
@@ -395,19 +397,19 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
     """Convert an allocation plan to a bound with the condition under which the plan fits."""
     restore, room = planner.facts.restore, planner.room
 
-    def smooth() -> tuple[list[list[Poly]], Poly] | None:
+    def unrounded_form() -> tuple[list[list[Poly]], Poly] | None:
         try:
             needs, misses = planner.unrounded_needs(plan)
         except (UnboundedError, TooComplexError):
             return None
-        return [list(map(room, each)) for each in needs], restore(misses)
+        return [list(map(room, need)) for need in needs], restore(misses)
 
     misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
     return ConditionalBound(
         partial(_fit_condition, plan, planner),
         tuple(map(room, plan.needs)),
         restore(misses),
-        smooth,
+        unrounded_form,
         shown,
         lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
     )
@@ -425,7 +427,7 @@ def _may_be_negative(misses: Poly) -> bool:
 
 def _residency_of(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     """Describe a residency for reports: its array, loop, source lines, held lines and fetched lines."""
-    places = sorted({access.span.line for each in unit.references for access in each.accesses})
+    places = sorted({access.span.line for reference in unit.references for access in reference.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
     array = unit.references[0].array
@@ -441,11 +443,11 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
 def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     """The condition on Z under which a plan fits, without needs that another need dominates."""
     needs: list[Poly] = []
-    for each in plan.needs:
-        if not any(planner.facts.nonnegative(other - each) for other in needs):
-            needs = [other for other in needs if not planner.facts.nonnegative(each - other)]
-            needs.append(each)
-    found = [_times_line(planner.facts.restore(each)) for each in needs]
+    for need in plan.needs:
+        if not any(planner.facts.nonnegative(other - need) for other in needs):
+            needs = [other for other in needs if not planner.facts.nonnegative(need - other)]
+            needs.append(need)
+    found = [_times_line(planner.facts.restore(need)) for need in needs]
     return _at_least(found[0] if len(found) == 1 else b.call("max", *found))
 
 

@@ -53,8 +53,8 @@ def is_constant(regime: ConditionalBound) -> bool:
 
 def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
     """Choose sizes at which regimes are compared: arrays are large, blocks smaller, all sizes distinct."""
-    values = [value for each in regimes for value in (each.upper, *each.needs)]
-    extents = {name for each in regimes for kept in each.kept for extent in kept.extents for name in extent.names}
+    values = [value for regime in regimes for value in (regime.upper, *regime.needs)]
+    extents = {name for regime in regimes for kept in regime.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
     scales = (
         (name, place, LARGE_ARRAY_EXTENTS if name in extents else FREE_SIZE_VALUES) for place, name in enumerate(names)

@@ -36,7 +36,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         return Cost(metric, "unknown", None, None, reason, local.span)
     count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
 
-    def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         assert io.lower is not None
         _, most = ends_at(io, point)
         return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
@@ -54,7 +54,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         lowers=(),
         orders=None,
         orderless=None,
-        ends=ends,
+        ends=bounds_at,
     )
 
 

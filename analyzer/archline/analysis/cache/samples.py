@@ -42,10 +42,10 @@ def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
         for line in LINES
     ]
     for facts in ((*algorithm.where, *assumed(algorithm)), ()):
-        found = list(search_of(algorithm, scope, names, facts).points(asked))
-        if found:
+        result = list(search_of(algorithm, scope, names, facts).points(asked))
+        if result:
             break
-    return found
+    return result
 
 
 def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str, int]]:
@@ -115,10 +115,10 @@ class SampledAmounts:
         """Evaluate an amount at every point; -1 where it has no value."""
         left = {name: each for name, each in self.whole.items() if any(name not in place for place in self._places)}
         compute = self._compiler.of(self.facts.restore(value.substitute(left)))
-        found: list[Number] = []
+        result: list[Number] = []
         for place in self._places:
             try:
-                found.append(compute(self._compiler.at(place)))
+                result.append(compute(self._compiler.at(place)))
             except EvaluationError:
-                found.append(-1)
-        return found
+                result.append(-1)
+        return result

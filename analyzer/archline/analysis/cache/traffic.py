@@ -55,11 +55,11 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def ends(point: Point, misses: Ends) -> Ends:
+    def bounds_at(point: Point, misses: Ends) -> Ends:
         return least.at(point), misses[1] - _nonnegative_lines(read, point)
 
     io = io_cost(module, algorithm)
-    return replace(mapped(io, lambda _: least.once, lambda most: most - read, ends), metric="writebacks")
+    return replace(mapped(io, lambda _: least.once, lambda most: most - read, bounds_at), metric="writebacks")
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -68,11 +68,11 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     Never raises for a program that checks.
     """
 
-    def ends(point: Point, lines: Ends) -> Ends:
+    def bounds_at(point: Point, lines: Ends) -> Ends:
         return lines[0] * point["L"] * WORD, lines[1] * point["L"] * WORD
 
     lines, unit = _traffic_cost(module, algorithm), LINE * WORD
-    return replace(mapped(lines, lambda least: least * unit, lambda most: most * unit, ends), metric="bytes")
+    return replace(mapped(lines, lambda least: least * unit, lambda most: most * unit, bounds_at), metric="bytes")
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -88,14 +88,14 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         recursions = solved
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def ends(point: Point, misses: Ends) -> Ends:
+    def bounds_at(point: Point, misses: Ends) -> Ends:
         most = misses[1] * 2 - _nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
                 most = min(most, Fraction(recursions.at(_integer_point(point))))
         return misses[0] + least.at(point), most
 
-    return mapped(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, ends)
+    return mapped(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, bounds_at)
 
 
 @record(eq=False)

@@ -404,7 +404,7 @@ class _Conditions(Follower[_Place]):
         if known is None:
             return None
         inner.scope = inner.scope.with_facts(known.facts)
-        inner.known = (*inner.known, *(each for each in values if not each.is_constant))
+        inner.known = (*inner.known, *(value for value in values if not value.is_constant))
         return inner
 
     def split(self, split: s.Split, block: _Place) -> None:
@@ -433,20 +433,20 @@ class _Conditions(Follower[_Place]):
     def follow(self, call: s.Call, callee: s.Algorithm, inner: _Place, block: _Place) -> None:
         if callee in self._circle:
             return
-        for each in assumptions(self.module, callee):
+        for assumption in assumptions(self.module, callee):
             values, here = inner.scope.values, self.inside(inner)
-            when = [part.substitute(values) for part in each.when]
-            if each.kind == "other" or each.recursive:
-                self.left.append(each)
+            when = [part.substitute(values) for part in assumption.when]
+            if assumption.kind == "other" or assumption.recursive:
+                self.left.append(assumption)
                 continue
             if any(never_negative(-part - 1, here.scope.facts) for part in when):
                 continue
             for part in when:
                 here.scope = here.scope.with_facts(here.scope.facts.with_nonnegative(part))
             here.known = (*here.known, *when)
-            parts = tuple(part.substitute(values) for part in each.parts)
-            about = f"{each.form or each.general} in the call of `{callee.name}`"
-            self._leave(each.kind, parts, call, here, rules.SHAPE, about)
+            parts = tuple(part.substitute(values) for part in assumption.parts)
+            about = f"{assumption.form or assumption.general} in the call of `{callee.name}`"
+            self._leave(assumption.kind, parts, call, here, rules.SHAPE, about)
 
 
 def _static(expr: s.Expr, scope: Scope) -> Poly | None:
@@ -485,7 +485,7 @@ def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
 
     These are p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
     """
-    floors = [each for each in value.atoms() if isinstance(each, a.Floor)]
+    floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
     for one in floors:
         times = value.coefficients(one).get(1, ZERO)
         factor = times if block.scope.facts.nonnegative(times) else -times

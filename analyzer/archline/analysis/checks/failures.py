@@ -364,7 +364,7 @@ def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -
         # What is run by a loop, a spawn or one branch only need not be made.
         found = None
         if isinstance(statement, s.Simple):
-            found = next((each for each in statement.calls if module.targets.get(each) in endless), None)
+            found = next((call for call in statement.calls if module.targets.get(call) in endless), None)
         elif isinstance(statement, s.If) and statement.branches[-1].condition is None:
             calls = [_next(module, branch.body, endless) for branch in statement.branches]
             found = None if None in calls else calls[0]

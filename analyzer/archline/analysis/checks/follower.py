@@ -104,7 +104,7 @@ class Follower(StatementVisitor[B, None]):
         """Begin the outermost call, whose arguments have the shapes of its parameters."""
         for parameter in algorithm.parameters:
             entries = shape_of(parameter.type)[0] or ()
-            block.extents[parameter.name] = tuple(self.value(each, block) for each in entries)
+            block.extents[parameter.name] = tuple(self.value(entry, block) for entry in entries)
             self._extents_needed(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
@@ -136,8 +136,8 @@ class Follower(StatementVisitor[B, None]):
         self._call(invoke.call, block, invoke.along)
 
     def simple(self, statement: s.SimpleStmt, block: B) -> None:
-        for each in s.evaluated(statement):
-            self.evaluate(each, block)
+        for expr in s.evaluated(statement):
+            self.evaluate(expr, block)
 
     def split(self, split: s.Split, block: B) -> None:
         self.evaluate(split.parts, block)
@@ -201,14 +201,14 @@ class Follower(StatementVisitor[B, None]):
 
     def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
         """List the bodies of branches that may be taken."""
-        found = []
+        result = []
         for branch in branches:
             ways = None if branch.condition is None else self.ways(branch.condition, block)
             if ways is None or ways[0] is not None:
-                found.append(branch.body)
+                result.append(branch.body)
             if ways is not None and ways[1] is None:
                 break
-        return found
+        return result
 
     def transfer(self, transfer: s.Transfer, block: B) -> None:
         self._side(transfer.when, (), (transfer.value, transfer.target), block)
@@ -220,9 +220,9 @@ class Follower(StatementVisitor[B, None]):
         if collective is not None:
             self.invoke(collective.invoke, block)
         buffers = {} if collective is not None else {"to": statement.sent, "from": statement.received}
-        for each in statement.clauses:
-            if each.keyword in buffers:
-                self._side(each.when, each.values, (buffers[each.keyword],), block)
+        for clause in statement.clauses:
+            if clause.keyword in buffers:
+                self._side(clause.when, clause.values, (buffers[clause.keyword],), block)
         self.forget(statement, block)
 
     def _side(
@@ -313,13 +313,13 @@ class Follower(StatementVisitor[B, None]):
         extent: Any,
         block: B,
     ) -> None:
-        def explanation() -> tuple[str, str]:
+        def explain_outside() -> tuple[str, str]:
             about = f"`{format_expression(access)}`"
             place = f"is outside `{_declaration(access.array, block)}` ({found()}, extent {extent})"
             return f"{about} lies inside `{access.array}`", f"{about} {place}"
 
         hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
-        self.needs(rule, part, values, block, explanation, hint)
+        self.needs(rule, part, values, block, explain_outside, hint)
 
     # Calls
     def _call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
@@ -352,7 +352,7 @@ class Follower(StatementVisitor[B, None]):
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = shape_of(parameter.type)[0]
             if entries is not None:
-                needed = tuple(self.value(each, inner) for each in entries)
+                needed = tuple(self.value(entry, inner) for entry in entries)
                 inner.extents[parameter.name] = needed
                 found = self.extents(argument, block)
                 # A buffer is a view of any rank, or a register.
@@ -383,11 +383,11 @@ class Follower(StatementVisitor[B, None]):
         if needed is not None and found is not None:
             text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
 
-            def explanation() -> tuple[str, str]:
+            def explain_axis() -> tuple[str, str]:
                 extent = f"`{format_expression(axis.extent)}`"
                 return f"{text} has {extent} processors", f"{text} has {found} processors, and {extent} is {needed}"
 
-            self.needs(rules.GRID, call, (needed - found, found - needed), inner, explanation)
+            self.needs(rules.GRID, call, (needed - found, found - needed), inner, explain_axis)
 
     def _same(
         self, view: s.Expr, found: tuple[Any, ...], needed: tuple[Any, ...], block: B, shown: Callable[[], str]
@@ -395,12 +395,12 @@ class Follower(StatementVisitor[B, None]):
         for one, other in zip(needed, found, strict=False):
             if one is not None and other is not None:
 
-                def explanation(one: Any = one, other: Any = other) -> tuple[str, str]:
+                def explain_misfit(one: Any = one, other: Any = other) -> tuple[str, str]:
                     about = f"`{format_expression(view)}`"
                     return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {other} for {one})"
 
                 hint = "pass a slice that fits, or state a `where` about the sizes"
-                self.needs(rules.SHAPE, view, (one - other, other - one), block, explanation, hint)
+                self.needs(rules.SHAPE, view, (one - other, other - one), block, explain_misfit, hint)
 
 
 def product(values: Iterable[Any]) -> Any:
@@ -418,4 +418,7 @@ def _text(form: str, *values: Any) -> Callable[[], str]:
 def _declaration(array: str, block: Environment) -> str:
     """The array with its type if it is a parameter, else its name."""
     parameters = block.algorithm.parameters
-    return next((f"{each.name}: {format_type(each.type)}" for each in parameters if each.name == array), array)
+    return next(
+        (f"{parameter.name}: {format_type(parameter.type)}" for parameter in parameters if parameter.name == array),
+        array,
+    )

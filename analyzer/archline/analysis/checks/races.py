@@ -140,7 +140,7 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
 
 
 def _parallel(part: object) -> tuple[s.Loop, ...]:
-    return tuple(each for each in s.find(part, s.Loop) if each.parallel)
+    return tuple(loop for loop in s.find(part, s.Loop) if loop.parallel)
 
 
 class _Racing(Runs):
@@ -215,7 +215,7 @@ class _Racing(Runs):
         del self._running[outer:]
 
     def _is_crowded(self, array: str, block: Locals) -> bool:
-        kind = next((each.type for each in self.outermost.parameters if each.name == array), None)
+        kind = next((parameter.type for parameter in self.outermost.parameters if parameter.name == array), None)
         return isinstance(kind, s.OffsetsType) and (self.value(kind.into, block) or 0) > (
             self.value(kind.count, block) or 0
         )

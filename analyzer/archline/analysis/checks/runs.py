@@ -253,7 +253,7 @@ class Runs(Follower[Locals]):
     def needs(
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, explanation: Explanation, hint: str = ""
     ) -> None:
-        if any(each is not None and each < 0 for each in values):
+        if any(value is not None and value < 0 for value in values):
             raise StopError(self._failure(rule, node, *explanation(), hint))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
@@ -528,7 +528,8 @@ class Runs(Follower[Locals]):
         """Test whether a call may belong to a terminating recursion, by its declared measure or its sizes."""
         if callee.decreases:
             measures = (
-                [self.value(each, Locals(callee, dict(of))) for each in callee.decreases] for of in (sizes, before)
+                [self.value(measure, Locals(callee, dict(of))) for measure in callee.decreases]
+                for of in (sizes, before)
             )
             differ = next(((x, y) for x, y in zip(*measures, strict=True) if x is None or y is None or x != y), (0, 0))
             return differ[0] is None or differ[1] is None or differ[0] < differ[1]

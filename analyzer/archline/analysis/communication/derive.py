@@ -60,7 +60,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     costs = {}
 
     @cache
-    def inner() -> list[tuple[Spent, tuple[Poly, ...]]]:
+    def inner_costs() -> list[tuple[Spent, tuple[Poly, ...]]]:
         """Derive the costs of inner processors, once, if those of corners do not attain the bound."""
         found = list(_inner(module, algorithm, facts))
         spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in found)
@@ -74,7 +74,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             most = add(upper.of(metric), exact_amount(call))
             amount = _between(most, own_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
-                found = [(add(each.of(metric), exact_amount(call)), needs) for each, needs in inner()]
+                found = [(add(each.of(metric), exact_amount(call)), needs) for each, needs in inner_costs()]
                 there = [_if_there(each, needs, own_sums, facts) for each, needs in found]
                 amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
@@ -152,10 +152,10 @@ def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], fac
     if isinstance(amount, UnknownAmount):
         return amount
     lower = amount.lower
-    for each in needs:
-        missing = facts.with_nonnegative(-each - 1)
+    for need in needs:
+        missing = facts.with_nonnegative(-need - 1)
         if not any(isinstance(other, KnownAmount) and missing.nonnegative(other.lower - lower) for other in others):
-            lower = lower * (facts.positive_part(each + 1) - facts.positive_part(each))
+            lower = lower * (facts.positive_part(need + 1) - facts.positive_part(need))
     return KnownAmount(lower, amount.upper)
 
 
@@ -216,13 +216,13 @@ def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amou
 def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
     """Build the recurrences of a module's recursive algorithms on grids; messages have at most `longest` words."""
 
-    def follow(level: RecursionLevel, place: Position) -> Tally:
+    def level_costs(level: RecursionLevel, place: Position) -> Tally:
         memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
         grid = level.algorithm.grid
         spent = ProcessorCosts(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
-    recursions = GridRecursions(module, stretches, (*METRICS, "memory"), follow, longest)
+    recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)
     return recursions
 
 
@@ -240,9 +240,9 @@ def _start(
 ) -> Spent:
     memory = LocalMemory(module, recursions)
     if component(module, algorithm):
-        found = dict(recursions.amounts(algorithm, place, algorithm, None))
-        found["memory"] = add(memory.parameters(algorithm, place), found["memory"])
-        return Spent(found, recursions.declared(algorithm, None))
+        result = dict(recursions.amounts(algorithm, place, algorithm, None))
+        result["memory"] = add(memory.parameters(algorithm, place), result["memory"])
+        return Spent(result, recursions.declared(algorithm, None))
     spent = ProcessorCosts(module, recursions).algorithm(algorithm, place)
     if not with_memory or (not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1):
         # The first processor and the last one are enough to bound the memory from below.
@@ -290,11 +290,11 @@ def with_hand_overs(
     alike = {corner: each for corner, each in own.items() if [(at.call, at.axes) for at in each.stages] == calls}
     if not stages or not alike:
         return list(own.values())
-    found = []
+    result = []
     for corner, spent in alike.items():
         amounts = {name: _longest(name, corner, alike, stages, facts) for name in metrics}
-        found.append(replace(spent, amounts={**spent.amounts, **amounts}))
-    return [*found, *(each for corner, each in own.items() if corner not in alike)]
+        result.append(replace(spent, amounts={**spent.amounts, **amounts}))
+    return [*result, *(each for corner, each in own.items() if corner not in alike)]
 
 
 def _longest(name: str, corner: Corner, own: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts) -> Amount:

@@ -98,12 +98,12 @@ def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
 def _plain(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above: enlarge e in added max(0, e), and drop subtracted ones."""
 
-    def bound(atom: a.PositivePart, upper: bool) -> Poly | None:
+    def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
             return None
         return facts.positive_part(_plain(atom.argument, facts)) if upper else ZERO
 
-    return _without_floors_and_powers(raised(value, facts, a.PositivePart, bound), facts)
+    return _without_floors_and_powers(raised(value, facts, a.PositivePart, bound_maximum), facts)
 
 
 def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
@@ -150,47 +150,47 @@ def _rounded(atom: Atom) -> Poly | None:
 def rounded_up(value: Poly) -> Poly:
     """Normalise ceil(x/m): -floor(-x/m) becomes floor((x + m - 1)/m)."""
 
-    def ceiling(atom: Atom) -> Poly | None:
+    def as_ceiling(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.Floor) or any(coefficient > 0 for coefficient in atom.argument.terms.values()):
             return None
         integral = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
         return -a.ceil_div(-atom.argument, atom.modulus) if integral else None
 
-    return value.map_atoms(ceiling)
+    return value.map_atoms(as_ceiling)
 
 
 def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
     """Replace differences of floors by fractions, also inside max(0, e)."""
 
-    def bounded(atom: a.PositivePart, upper: bool) -> Poly | None:
+    def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not upper:
             return None
         most = between_floors(atom.argument, facts, sizes).upper
         return most if is_nonnegative(most, facts) else facts.positive_part(most)
 
-    return between_floors(raised(value, facts, a.PositivePart, bounded), facts, sizes).upper
+    return between_floors(raised(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
     """Replace floors by sizes by fractions."""
 
-    def fraction(atom: a.Floor, upper: bool) -> Poly | None:
+    def as_fraction(atom: a.Floor, upper: bool) -> Poly | None:
         if len(atom.modulus.terms) != 1:
             return None
         slack = ZERO if upper else _slack(atom.argument, atom.modulus, facts)
         return (atom.argument - slack) * atom.modulus**-1
 
-    return facts.simplify(raised(value, facts, a.Floor, fraction))
+    return facts.simplify(raised(value, facts, a.Floor, as_fraction))
 
 
 def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:
-    found = []
+    result = []
     for atom in sorted(value.atoms(), key=str):
         if isinstance(atom, a.PositivePart):
             parts = value.coefficients(atom)
             if not set(parts) - {0, 1} and facts.nonnegative(-parts[1]):
-                found.append(atom)
-    return found
+                result.append(atom)
+    return result
 
 
 def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
@@ -300,7 +300,7 @@ def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, b
     `bound(atom, upper)` is an upper or a lower bound of an atom.
     """
 
-    def found(atom: Atom) -> Poly | None:
+    def bound_of_atom(atom: Atom) -> Poly | None:
         if not isinstance(atom, kind):
             return None
         parts = value.coefficients(atom)
@@ -309,17 +309,17 @@ def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, b
             return None
         return bound(atom, rises)
 
-    return value.map_atoms(found)
+    return value.map_atoms(bound_of_atom)
 
 
 def above_remainders(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above by chords in place of maxima of remainders."""
 
-    def chord(atom: a.PositivePart, upper: bool) -> Poly | None:
+    def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         found = _chord(atom.argument, facts)
         return None if found is None else found[0 if upper else 1]
 
-    return facts.simplify(raised(value, facts, a.PositivePart, chord))
+    return facts.simplify(raised(value, facts, a.PositivePart, chord_of_maximum))
 
 
 def _chord(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:

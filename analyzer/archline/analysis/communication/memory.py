@@ -65,15 +65,15 @@ class Peak:
     def raised(self, amount: Amount, facts: Facts) -> Peak:
         """Add an amount as a candidate."""
         found = self
-        for each in _alternatives(amount):
-            if not any(_at_most(each, other, facts) for other in found.candidates):
-                rest = (other for other in found.candidates if not _at_most(other, each, facts))
-                found = Peak((*rest, each))
+        for alternative in _alternatives(amount):
+            if not any(_at_most(alternative, other, facts) for other in found.candidates):
+                rest = (other for other in found.candidates if not _at_most(other, alternative, facts))
+                found = Peak((*rest, alternative))
         return found
 
     def without(self, amount: Amount) -> Peak:
         """Remove an amount that is known to be at most the next one."""
-        return Peak(tuple(each for each in self.candidates if each != amount))
+        return Peak(tuple(candidate for candidate in self.candidates if candidate != amount))
 
     def amount(self, facts: Facts) -> Amount:
         """Return the maximum; of many candidates, bounds by the sum of their excess over a single one.

@@ -441,7 +441,7 @@ def _around(value: Poly, name: str, extent: Poly) -> Poly:
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """The names of an algorithm's global arrays and of their views."""
-    found = {each.name for each in algorithm.parameters if not each.local}
+    found = {parameter.name for parameter in algorithm.parameters if not parameter.local}
     for let in s.find(algorithm.body, s.Let):
         if module.is_view(let.value) and _base(let.value) in found:
             found.add(let.name)
@@ -474,13 +474,13 @@ def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     """Return P, the product of all axes, and `nodes`, that of axes not within a node, as exact costs."""
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
-    found = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
+    result = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
     if any("P" in s.names(axis.extent) for axis in algorithm.grid):
         # What is cut up is P, whatever its parts.
-        found["P"] = Poly.symbol("P")
+        result["P"] = Poly.symbol("P")
         if len(nodes) == len(algorithm.grid):
-            found["nodes"] = found["P"]
-    return {name: Cost(name, "exact", value, value) for name, value in found.items()}
+            result["nodes"] = result["P"]
+    return {name: Cost(name, "exact", value, value) for name, value in result.items()}
 
 
 def _product(axes: Sequence[s.Axis], scope: Scope) -> Poly:

@@ -133,9 +133,9 @@ class RecursionLevel:
             or not found.names <= place.fixed
         ):
             return taken
-        for each in self.way.decisions:
-            if each.branch is branch:
-                return UNIT if each.taken else NOTHING
+        for decision in self.way.decisions:
+            if decision.branch is branch:
+                return UNIT if decision.taken else NOTHING
         assert branch.condition is not None
         raise UndecidedError(branch, found, branch.condition, place)
 
@@ -208,7 +208,7 @@ class GridRecursions:
         return (
             frozenset()
             if isinstance(cases, UnknownAmount)
-            else frozenset().union(*(each.tally.declared for each in cases))
+            else frozenset().union(*(case.tally.declared for case in cases))
         )
 
     # Recurrences
@@ -217,12 +217,12 @@ class GridRecursions:
         """Derive the cases of the body that conditions on sizes distinguish."""
         start = self._start(algorithm, corner)
 
-        def follow(way: DecisionPath) -> BodyCase:
+        def derive_case(way: DecisionPath) -> BodyCase:
             place = start.with_facts(way.known.facts)
             return BodyCase(way, way.known.facts, self._follow(RecursionLevel(algorithm, way), place))
 
         try:
-            return tuple(every_case(start.facts, follow))
+            return tuple(every_case(start.facts, derive_case))
         except TooManyCasesError:
             return UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
 
@@ -248,7 +248,9 @@ class GridRecursions:
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
             # The indicators of conditions are in the sizes themselves.
-            decisions = tuple(replace(each, indicator=case.facts.restore(each.indicator)) for each in case.decisions)
+            decisions = tuple(
+                replace(decision, indicator=case.facts.restore(decision.indicator)) for decision in case.decisions
+            )
             in_sizes = replace(case, way=replace(case.way, decisions=decisions))
             equations.append(in_sizes.equation(_without(value, self._names(algorithm), defined)))
         parameters = tuple(name for name in self._names(algorithm) if name not in defined)
@@ -263,17 +265,17 @@ class GridRecursions:
     def _defined(self, algorithm: s.Algorithm) -> dict[str, Poly]:
         """The sizes that `where` defines by others, as in s == n*m/P."""
         scope = declared_scope(self._module, algorithm)
-        found: dict[str, Poly] = {}
+        result: dict[str, Poly] = {}
         for name, expr in defined_sizes(algorithm.where):
-            if name not in scope.values or name in found:
+            if name not in scope.values or name in result:
                 continue
             known = known_value(expr, scope)
             if known is None:
                 continue
             value = scope.facts.restore(known)
-            if value.names.isdisjoint({name, *found}) and all(name not in each.names for each in found.values()):
-                found[name] = value
-        return found
+            if value.names.isdisjoint({name, *result}) and all(name not in each.names for each in result.values()):
+                result[name] = value
+        return result
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
         """Return a closed form in the sizes and P: an upper bound of the path, or a lower one of a processor."""
@@ -287,7 +289,9 @@ class GridRecursions:
             )
         if form.leaf is None:
             return value
-        outcomes = (each.indicator if each.taken else ONE - each.indicator for each in form.leaf.decisions)
+        outcomes = (
+            decision.indicator if decision.taken else ONE - decision.indicator for decision in form.leaf.decisions
+        )
         return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
 
     @memoised
@@ -309,7 +313,7 @@ class GridRecursions:
         values = ValueTable({each.name: each for each in (upper, *others)})
         more = more.substitute(self._defined(algorithm))
 
-        def between(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        def bounds_at(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
             point = {name: int(value) for name, value in sizes.items()}
             if not point.keys() >= set(upper.parameters):
                 raise EvaluationError("not all sizes are given")
@@ -318,7 +322,7 @@ class GridRecursions:
 
         return replace(
             cost,
-            ends=between,
+            ends=bounds_at,
             recursion=IntegerRecurrence(others[0], upper, None, lambda _: {}, scales=True, more=more),
         )
 
@@ -334,14 +338,14 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
     if not defined:
         return value
 
-    def rewritten(atom: Atom) -> Poly | None:
+    def rewrite_call(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.Applied):
             return None
         given = zip(names, atom.arguments, strict=True)
         left = tuple(each.substitute(defined) for name, each in given if name not in defined)
         return Poly.of_atom(a.Applied(atom.function, left))
 
-    return value.map_within(rewritten).substitute(defined)
+    return value.map_within(rewrite_call).substitute(defined)
 
 
 def _name(metric: str, corner: Corner) -> str:
@@ -351,7 +355,7 @@ def _name(metric: str, corner: Corner) -> str:
 def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
     """The corner of a processor; empty if it is not at one."""
     ends = [_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
-    return () if None in ends else tuple(each for each in ends if each is not None)
+    return () if None in ends else tuple(end for end in ends if end is not None)
 
 
 def _end(axis: GridAxis, facts: Facts) -> str | None:

@@ -100,13 +100,13 @@ def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
     if not when.exact:
         words = _counted(words, side.inside.facts)
     some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
-    found: dict[str, Amount] = {}
+    result: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side), strict=True):
         sent = NOTHING if side.buffer is None else scale_amount(words, moved)
         # What holds under the condition is not to decide the condition itself.
-        found[f"{prefix}words"] = scale_amount(when, _most(sent, side))
-        found[f"{prefix}messages"] = scale_amount(when, _most(scale_amount(some, moved), side))
-    return found
+        result[f"{prefix}words"] = scale_amount(when, _most(sent, side))
+        result[f"{prefix}messages"] = scale_amount(when, _most(scale_amount(some, moved), side))
+    return result
 
 
 def _most(amount: Amount, side: _Side) -> Amount:
@@ -143,7 +143,7 @@ def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
         return map_known(words, lambda value: _rounded_up(value, longest, place.facts))
     facts = place.facts
     # So many words is a whole number: one, if it is more than none.
-    if facts.positive(words.lower) or any(is_positive(each, facts) for each in lower_bounds(words.lower, facts)):
+    if facts.positive(words.lower) or any(is_positive(bound, facts) for bound in lower_bounds(words.lower, facts)):
         return UNIT
     return KnownAmount(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
 
@@ -208,7 +208,7 @@ def _counted(words: Amount, facts: Facts) -> Amount:
     """Bound words from below by 0, as a length under a condition may be negative elsewhere."""
     # So many words is a whole number: none below 0, if it is more than -1.
     if isinstance(words, KnownAmount) and any(
-        is_positive(each + 1, facts) for each in lower_bounds(words.lower, facts)
+        is_positive(bound + 1, facts) for bound in lower_bounds(words.lower, facts)
     ):
         return words
     return map_known(words, facts.positive_part)

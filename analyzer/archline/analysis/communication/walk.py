@@ -171,7 +171,7 @@ class Spent:
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
         """Apply a function to every amount; stages are dropped."""
         amounts = {name: function(self.of(name)) for name in METRICS}
-        return Spent(amounts, self.declared, steps=tuple(each.mapped(function) for each in self.steps))
+        return Spent(amounts, self.declared, steps=tuple(step.mapped(function) for step in self.steps))
 
     def within(self, other: Spent, facts: Facts) -> Spent:
         """Combine two bounds, the tighter one for each metric."""
@@ -427,10 +427,10 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
                 (lambda amount: choose_by_indicator(held, NOTHING, amount)),
             )
             if shown is None:
-                steps = [*(each.mapped(first) for each in arm.steps), *(each.mapped(rest) for each in other.steps)]
+                steps = [*(step.mapped(first) for step in arm.steps), *(step.mapped(rest) for step in other.steps)]
             else:
-                steps = [each.in_branch(shown, first) for each in arm.steps]
-                steps += [each.in_branch("else", rest) for each in other.steps]
+                steps = [step.in_branch(shown, first) for step in arm.steps]
+                steps += [step.in_branch("else", rest) for step in other.steps]
             return Spent(amounts, declared, steps=tuple(steps))
         if place.average is not None:
             return arm.then(other)
@@ -440,13 +440,13 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             arm = arm.map(lambda amount: scale_amount(_up(amount, facts), possible))
             return arm.then(other.map(lambda amount: scale_amount(_up(amount, facts), elsewhere)))
 
-        def one_of(name: str) -> Amount:
+        def combined_amount(name: str) -> Amount:
             one, two = arm.of(name), other.of(name)
             return choose_by_indicator(
                 taken.upper, choose_by_indicator(taken.lower, one, either_amount(one, two, facts)), two
             )
 
-        return Spent({name: one_of(name) for name in METRICS}, declared)
+        return Spent({name: combined_amount(name) for name in METRICS}, declared)
 
 
 def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:

@@ -69,7 +69,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
         closed = statements.recursions.closed(algorithm, METRIC)
         regimes, ends = closed.regimes, closed.ends
         if not both:
-            regimes = tuple(replace(each, lower=ZERO) for each in regimes)
+            regimes = tuple(replace(regime, lower=ZERO) for regime in regimes)
         known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
         return replace(cost, regimes=regimes, ends=known), steps
     return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
@@ -91,7 +91,7 @@ class WordModel(CostModel):
 
     def elements(self, part: object) -> list[s.Element]:
         """List the elements named in one or several expressions, each accessed once."""
-        return [each for each in s.find(part, s.Element) if not self._module.is_view(each)]
+        return [element for element in s.find(part, s.Element) if not self._module.is_view(element)]
 
 
 class Accesses(WordModel):
@@ -110,14 +110,14 @@ class Accesses(WordModel):
         again = 0
         if isinstance(statement, s.Simple):
             updates = statement.updates if self._updates > 1 else statement.revisited
-            again = sum(isinstance(each, s.Element) for each in updates)
+            again = sum(isinstance(update, s.Element) for update in updates)
         tests = s.evaluated(statement)
         return self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
     def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """Count the named elements; those in `maybe`, or in the right side of `and` or `or`, only as a maximum."""
         most = len(self.elements(evaluated)) + again
-        right = tuple(each.right for each in s.find(evaluated, s.Binary) if each.op in LOGICAL)
+        right = tuple(operation.right for operation in s.find(evaluated, s.Binary) if operation.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))
         if least == most:
             return self.words(most)
@@ -233,11 +233,11 @@ class Streamed(WordModel):
         return nested or (self._sharing and _is_innermost(loop))
 
     def _words(self, part: object) -> int:
-        return self._line * sum(1 for each in self.elements(part) if format_expression(each) not in self._walked)
+        return self._line * sum(1 for element in self.elements(part) if format_expression(element) not in self._walked)
 
     def _fill(self, statement: s.Local | s.Assign) -> None:
         views = filter(self._module.is_view, s.evaluated(statement))
-        walked = [in_rows(each, self._own) for each in views]
+        walked = [in_rows(view, self._own) for view in views]
         if isinstance(statement, s.Local):
             walked.append(_is_by_rows(statement.type))
         along = sum(walked) if self._sharing else 0
@@ -302,22 +302,22 @@ class Streamed(WordModel):
         parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
         steady = [each for part in parts for each in s.nodes(part)]
         counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
-        found: dict[str, _Walk] = {}
+        result: dict[str, _Walk] = {}
         for each, counter in self._moving(loop, changing):
             if counter == loop.variable and each in steady:
-                found[format_expression(each)] = _Walk(1, 0)
+                result[format_expression(each)] = _Walk(1, 0)
             elif counter in counters:
                 # Whether it is accessed or not, its place moves by no more than the steps of the counter.
-                found[format_expression(each)] = _Walk(counters[counter], 1)
-        return found
+                result[format_expression(each)] = _Walk(counters[counter], 1)
+        return result
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
         """Yield the row elements that a single integer moves, with its name."""
-        for each in s.find(loop.body, s.Element):
-            if each.array in self._own - changing:
-                counter = _moved_by(each, changing)
+        for element in s.find(loop.body, s.Element):
+            if element.array in self._own - changing:
+                counter = _moved_by(element, changing)
                 if counter is not None:
-                    yield each, counter
+                    yield element, counter
 
 
 class Made(WordModel):
@@ -438,9 +438,9 @@ def _first(condition: s.Node) -> s.Node:
 def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """The integers that a body moves by 1 in a single direction, with the maximum number of moves."""
     moves: dict[str, list[int | None]] = {}
-    for each in s.find(body, s.Simple):
-        for name in each.sets:
-            moves.setdefault(name, []).append(each.increment)
+    for statement in s.find(body, s.Simple):
+        for name in statement.sets:
+            moves.setdefault(name, []).append(statement.increment)
     return {name: len(found) for name, found in moves.items() if set(found) in ({1}, {-1})}
 
 
@@ -450,7 +450,7 @@ def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
     if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(others)):
         return None
     parts = signed_terms(last)
-    moved = [each for each in parts if changing & ({each[0]} if isinstance(each, tuple) else s.names(each))]
+    moved = [part for part in parts if changing & ({part[0]} if isinstance(part, tuple) else s.names(part))]
     match moved:
         case [(str(name), True)]:
             return name

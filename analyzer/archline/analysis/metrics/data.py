@@ -66,18 +66,20 @@ def _learned(value: Poly, name: str, facts: Facts) -> Facts:
 def without_settled(tally: Tally, scope: Scope) -> Tally:
     """Replace integers known only from an `assume` in the costs of a statement by their bounds."""
 
-    def bounded(amount: Amount) -> Amount:
+    def bound_amount(amount: Amount) -> Amount:
         for name in sorted(scope.settled):
             amount = _without(amount, name, scope.facts)
         return amount
 
-    def of_path(path: MaxPlusMap) -> MaxPlusMap:
+    def bound_path(path: MaxPlusMap) -> MaxPlusMap:
         if path.serial:
-            return serial_map(bounded(path.finish))
-        joined = None if path.joined is None else bounded(path.joined)
-        return MaxPlusMap(bounded(path.advance), bounded(path.finish), joined, bounded(path.kept), path.certain)
+            return serial_map(bound_amount(path.finish))
+        joined = None if path.joined is None else bound_amount(path.joined)
+        return MaxPlusMap(
+            bound_amount(path.advance), bound_amount(path.finish), joined, bound_amount(path.kept), path.certain
+        )
 
-    return tally.map(bounded, of_path)
+    return tally.map(bound_amount, bound_path)
 
 
 def _without(amount: Amount, name: str, facts: Facts) -> Amount:
@@ -109,10 +111,10 @@ def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
         {**facts.bounds, name: Bounds(tuple(filter(_is_whole, known.lower)), tuple(filter(_is_whole, known.upper)))}
     )
 
-    def inside(value: Poly) -> Atom | None:
+    def nested_symbol(value: Poly) -> Atom | None:
         return symbol if any(atom != symbol and name in atom.names for atom in value.atoms()) else None
 
-    bounded = bound_away(value, inside, whole, upper)
+    bounded = bound_away(value, nested_symbol, whole, upper)
     return None if bounded is None else _by_terms(bounded, symbol, facts, upper)
 
 
@@ -176,10 +178,10 @@ def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node:
 def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Bound a value without atoms of given kinds, from above or below; None if no bound is found."""
 
-    def first(value: Poly) -> Atom | None:
+    def first_atom(value: Poly) -> Atom | None:
         return min((atom for atom in value.atoms() if holds(kinds, atom)), key=str, default=None)
 
-    return bound_away(value, first, facts, upper)
+    return bound_away(value, first_atom, facts, upper)
 
 
 def holds(kinds: _Kinds, atom: Atom) -> bool:

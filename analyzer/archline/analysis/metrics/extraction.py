@@ -77,17 +77,17 @@ class TooManyCasesError(Exception):
 
 def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
     """List the cases of a body that conditions on sizes distinguish. Raises TooManyCasesError."""
-    found: list[BodyCase] = []
+    result: list[BodyCase] = []
     pending = [DecisionPath((), Knowledge(facts))]
     while pending:
-        if len(found) + len(pending) > MAX_CASES:
+        if len(result) + len(pending) > MAX_CASES:
             raise TooManyCasesError
         way = pending.pop()
         try:
-            found.append(follow(way))
+            result.append(follow(way))
         except UndecidedError as undecided:
             pending.extend(reversed(list(_both_ways(way, undecided))))
-    return found
+    return result
 
 
 def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[DecisionPath]:
@@ -192,7 +192,7 @@ class Bodies(Statements):
     def _named(self, value: Poly, scope: Scope) -> Poly:
         """Replace data atoms in a size by symbols."""
 
-        def name(atom: Atom) -> Poly | None:
+        def symbol_of_data(atom: Atom) -> Poly | None:
             if not isinstance(atom, a.Data):
                 return None
             if atom.key not in self._data:
@@ -200,7 +200,7 @@ class Bodies(Statements):
                 self._unnamed[atom.key] = atom
             return Poly.symbol(atom.key)
 
-        return value.map_atoms(name)
+        return value.map_atoms(symbol_of_data)
 
     def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
         declared_before = dict(self._unsettled)
@@ -238,14 +238,14 @@ class Bodies(Statements):
     def _together(self, facts: Facts) -> dict[str, Bounds]:
         """Merge new bounds into those of the case; in a branch on data, only bounds of its own symbols."""
         known = dict(self._facts.bounds)
-        for name, each in facts.bounds.items():
+        for name, bound in facts.bounds.items():
             if name not in known:
-                known[name] = each
+                known[name] = bound
             elif name not in self._older:
                 before = known[name]
                 known[name] = Bounds(
-                    tuple(dict.fromkeys((*before.lower, *each.lower))),
-                    tuple(dict.fromkeys((*before.upper, *each.upper))),
+                    tuple(dict.fromkeys((*before.lower, *bound.lower))),
+                    tuple(dict.fromkeys((*before.upper, *bound.upper))),
                 )
         return known
 
@@ -281,7 +281,7 @@ class Bodies(Statements):
         taken = self._holding(first.condition, scope)
         if not taken.exact:
             return self._by_data_branch(branches, scope)
-        decided = next((each.taken for each in self._way.decisions if each.branch is first), None)
+        decided = next((decision.taken for decision in self._way.decisions if decision.branch is first), None)
         simplified = scope.facts.simplify(taken.lower)
         if decided is None:
             if not simplified.is_constant:
@@ -324,11 +324,13 @@ class Bodies(Statements):
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
     """The last source position at which each scalar is assigned."""
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for node in s.find(algorithm.body, s.Simple):
         place = node.span.line, node.span.column
-        found |= {each.id: max(place, found.get(each.id, place)) for each in node.writes if isinstance(each, s.Name)}
-    return found
+        result |= {
+            target.id: max(place, result.get(target.id, place)) for target in node.writes if isinstance(target, s.Name)
+        }
+    return result
 
 
 LEAST, MOST = "least ", "most "
@@ -408,7 +410,7 @@ class Extraction:
         """Build the body derivation; if `split`, recursive calls have a lower and an upper function."""
         circle = component(self._outer.module, algorithm)
 
-        def applied(target: s.Algorithm) -> CostsAt | None:
+        def call_costs(target: s.Algorithm) -> CostsAt | None:
             """Return the costs of calls of the algorithm itself, or of other recursive algorithms; None if inlined."""
             if target is algorithm:
                 return partial(_applied, target, dict.fromkeys(names, not split))
@@ -421,12 +423,12 @@ class Extraction:
                 _applied,
                 target,
                 {
-                    name: each if isinstance(each, UnknownAmount) else each.exact
-                    for name, each in extracted.systems.items()
+                    name: system if isinstance(system, UnknownAmount) else system.exact
+                    for name, system in extracted.systems.items()
                 },
             )
 
-        return Bodies(self._outer, algorithm, applied)
+        return Bodies(self._outer, algorithm, call_costs)
 
     def _system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
@@ -465,12 +467,12 @@ class Extraction:
 
     def systems(self, metric: str) -> dict[str, SizeFunction]:
         """Collect all functions of a metric that were extracted so far, by name."""
-        found: dict[str, SizeFunction] = {}
+        result: dict[str, SizeFunction] = {}
         for each in self._done.values():
             system = each.systems.get(metric)
             if isinstance(system, System):
-                found |= system.functions
-        return found
+                result |= system.functions
+        return result
 
 
 def _applied(
@@ -478,10 +480,10 @@ def _applied(
 ) -> Mapping[str, Amount]:
     """The costs of a call as functions of its sizes: one function if `exact`, else a lower and an upper one."""
 
-    def cost(metric: str, known: bool | UnknownAmount) -> Amount:
+    def applied_amount(metric: str, known: bool | UnknownAmount) -> Amount:
         if isinstance(known, UnknownAmount):
             return known
         low, high = (a.Applied(_name(metric, target, known, upper), arguments) for upper in (False, True))
         return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
-    return {metric: cost(metric, known) for metric, known in exact.items()}
+    return {metric: applied_amount(metric, known) for metric, known in exact.items()}

@@ -56,7 +56,7 @@ class CostModel:
     def expected(self) -> tuple[str, ...]:
         """The metrics in which every recursion is counted; metrics that count its calls come first."""
         calls = frozenset(self._counting(CALL))
-        counting = [name for name, each in self._metrics.items() if each.counts is not None]
+        counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
     def metric(self, name: str) -> MetricDefinition:
@@ -67,8 +67,8 @@ class CostModel:
         """Return amounts by name as the tally of code that neither spawns nor syncs."""
         if not amounts:
             return FREE
-        paths = {name: serial_map(each) for name, each in amounts.items() if name in self._paths}
-        return Tally({name: each for name, each in amounts.items() if name not in paths}, paths, None, declared)
+        paths = {name: serial_map(amount) for name, amount in amounts.items() if name in self._paths}
+        return Tally({name: amount for name, amount in amounts.items() if name not in paths}, paths, None, declared)
 
     @memoised
     def event(self, event: Event, times: int = 1) -> Tally:
@@ -82,10 +82,10 @@ class CostModel:
         return self.tally({name: depth for name in self._counting(FORK) if name in self._paths})
 
     def _counting(self, event: Event) -> Iterator[str]:
-        for name, each in self._metrics.items():
-            if each.counts is not None and each.counts(event):
+        for name, metric in self._metrics.items():
+            if metric.counts is not None and metric.counts(event):
                 yield name
-                if each.by_kind:
+                if metric.by_kind:
                     yield f"{name}.{event.kind}"
 
     def declared(self, metric: str) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
             amount = exact_amount(static_value(expr, scope))
         except NotStaticError as problem:
             return unknown(f"declared cost: {problem.reason}", expr.span)
-        if all(each < 0 for each in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
+        if all(coefficient < 0 for coefficient in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
             return unknown("a declared cost below 0", expr.span)
         total = total.then(model.tally(dict.fromkeys(added, amount), frozenset((source,))), scope.facts)
     return total

@@ -133,16 +133,16 @@ class RecursionSolver:
         found = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
-        if not all(_settled(each, functions) for each in system.functions.values()):
+        if not all(_settled(function, functions) for function in system.functions.values()):
             return found
         values = self._values_of(metric)
 
-        def ends(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
             sizes = {name: int(value) for name, value in point.items()}
             known = [values.at(name, sizes) for name in names]
             return known[0], known[-1]
 
-        return replace(found, ends=ends)
+        return replace(found, ends=bounds_at)
 
     def _summed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum a metric over its kinds, if these are known exactly; else None."""
@@ -197,10 +197,10 @@ class RecursionSolver:
         if least.indices is None or most.indices is None:
             least, most = LengthRecurrence(lower), LengthRecurrence(upper)
 
-        def foreign(above: bool) -> Foreign:
+        def foreign_bounds(above: bool) -> Foreign:
             return self._foreign(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
 
-        return IntegerRecurrence(least.function, most.function, most.indices, foreign)
+        return IntegerRecurrence(least.function, most.function, most.indices, foreign_bounds)
 
     def everywhere(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
         """Return a bound of a function in one expression for all sizes; None if none is found."""
@@ -245,7 +245,7 @@ class RecursionSolver:
     ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
         """Return a function from arguments and facts to the bound of another algorithm's call."""
 
-        def at(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
+        def bound_at_call(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             found = self.everywhere(function, metric, side is BoundSide.UPPER)
             if found is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
                 needed = "closed form" if side is BoundSide.EXACT else "bound"
@@ -265,7 +265,7 @@ class RecursionSolver:
                 return facts.simplify(at_halves(found, function.facts, given, facts))
             return facts.simplify(found.substitute(given))
 
-        return at
+        return bound_at_call
 
     def _is_exact(self, function: SizeFunction, metric: str) -> bool:
         amount = self.closed(function.algorithm, metric).amount
@@ -338,7 +338,7 @@ class RecursionSolver:
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
             return by_levels or MetricSolution(UnknownAmount(blamed(reason), algorithm.span))
-        recursive = [each for each in lower.equations if each.recursive]
+        recursive = [equation for equation in lower.equations if equation.recursive]
         bottom = ZERO if low is None else clamp_lower_bound(recursive, low.value)
         proofs = (
             InductionProof(">=", bottom, reason="a count is never negative")
@@ -419,17 +419,17 @@ class RecursionSolver:
 def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
     """Test whether a function and all functions that it calls depend on sizes alone."""
 
-    def called(name: str) -> list[str]:
+    def called_functions(name: str) -> list[str]:
         return [call.function for equation in functions[name].equations for call in calls(equation.value)]
 
-    names = (function.name, *reached(called, function.name))
+    names = (function.name, *reached(called_functions, function.name))
     return not any(equation.data for name in names for equation in functions[name].equations)
 
 
 def _signature(system: System) -> str:
     """The equations without the metric's name, as several metrics often have equal systems."""
     functions = system.functions.values()
-    text = "\n".join(each.value.key for function in functions for each in function.equations)
+    text = "\n".join(equation.value.key for function in functions for equation in function.equations)
     for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text

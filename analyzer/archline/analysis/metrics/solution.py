@@ -69,6 +69,6 @@ def _restored(regime: Regime, facts: Facts) -> Regime:
 
 def _indicator(decisions: tuple[Decision, ...]) -> Poly:
     product = ONE
-    for each in decisions:
-        product = product * (each.indicator if each.taken else ONE - each.indicator)
+    for decision in decisions:
+        product = product * (decision.indicator if decision.taken else ONE - decision.indicator)
     return product

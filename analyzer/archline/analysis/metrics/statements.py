@@ -307,13 +307,13 @@ class Statements(StatementVisitor[Scope, Outcome]):
             side_by_side = each.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
-        def summed(tally: Tally) -> Tally:
+        def sum_over_iterations(tally: Tally) -> Tally:
             return tally.map(iterations.sum, lambda path: serial_path(path, iterations))
 
-        total = summed(each)
+        total = sum_over_iterations(each)
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Each iteration surely costs its test, whatever the least is that its body is known to cost.
-            total = summed(test).then(summed(body), scope.facts)
+            total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
         if total.known and total.length > MAX_TERMS:
             with suppress(OutOfBudgetError, NotStaticError), budget(MAX_ROUGH_PRODUCTS):
                 swapped = self._interchanged(loop, scope)
@@ -382,16 +382,18 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         body, children = self.block(loop.body, scope)
 
-        def free(amount: Amount) -> Amount:
+        def without_variable(amount: Amount) -> Amount:
             return bound_over_loop(amount, loop, scope.facts)
 
         def free_path(path: MaxPlusMap) -> MaxPlusMap:
-            finish = free(path.finish)
+            finish = without_variable(path.finish)
             return (
-                max_plus.serial_map(finish) if path.serial else replace(path, advance=free(path.advance), finish=finish)
+                max_plus.serial_map(finish)
+                if path.serial
+                else replace(path, advance=without_variable(path.advance), finish=finish)
             )
 
-        each = self._iteration(loop, scope).then(body, scope.facts).map(free, free_path)
+        each = self._iteration(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
             side_by_side = each.map(
                 lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(up_to(path.finish))

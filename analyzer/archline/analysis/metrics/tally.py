@@ -124,12 +124,12 @@ class Tally:
             # What is counted next to a gap is not all.
             return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
 
-        def path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
+        def tighter_path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
             if one.serial and rough.serial:
                 return max_plus.serial_map(tighter_amount(one.finish, rough.finish, facts))
             return rough if isinstance(one.finish, UnknownAmount) else one
 
-        return self._with(other, lambda one, rough: tighter_amount(one, rough, facts), path)
+        return self._with(other, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
 
 
 FREE = Tally()

@@ -10,7 +10,7 @@ from archline.expr.solutions import SizeSearch
 from archline.language import syntax as s
 from archline.records import record
 
-_NEW: Sequence[dict[str, int]] = 5 * ({},)
+_EMPTY_POINTS: Sequence[dict[str, int]] = 5 * ({},)
 """Where so many points begin."""
 _LARGEST, _SMALL = 24, (2, 3, 4, 6)
 # Frames of the points of one file: a second or two of work. Those that a miss counts as; how many misses there may be.
@@ -104,20 +104,20 @@ class Sampler:
     def __init__(self) -> None:
         self._effort = _EFFORT
         self._path: Path = []
-        self._points: Sequence[dict[str, int]] = _NEW
+        self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
 
     def points(self, path: Path) -> list[dict[str, int]]:
         """Up to a few points on a path; none where it has no points or they are not found."""
         known = len(self._path)
         # Most often the path has grown by a few frames since the last question.
         points = self._found(path, self._points, known) if path[:known] == self._path else []
-        points = points or self._found(path, _NEW, 0)
+        points = points or self._found(path, _EMPTY_POINTS, 0)
         self._path, self._points = list(path), points
         return points
 
     def small(self, path: Path) -> list[dict[str, int]]:
         """More points on a path, of small sizes."""
-        return [point for most in _SMALL for point in self._found(path, 4 * [*_NEW], 0, most)]
+        return [point for most in _SMALL for point in self._found(path, 4 * [*_EMPTY_POINTS], 0, most)]
 
     def _found(self, path: Path, starts: Sequence[dict[str, int]], seed: int, most: int = 0) -> list[dict[str, int]]:
         search, generator = search_on(path), random.Random(seed)

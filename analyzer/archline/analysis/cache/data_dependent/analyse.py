@@ -92,7 +92,7 @@ def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -
     if tally.gap is not None:
         raise UndividedError
     cost = _upper_amount(tally.sums, METRIC) if METRIC in tally.sums else ZERO
-    return NonRecursiveCaller(cost, tuple(each.summary(tally.sums) for each in gathering.places.values()))
+    return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in gathering.places.values()))
 
 
 @record(eq=False)
@@ -162,11 +162,11 @@ def _by_data(value: Poly) -> bool:
 def _bound_in_caller_symbols(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
     """Bound a value from above in symbols of the caller alone; None if that fails."""
 
-    def foreign(value: Poly) -> Atom | None:
+    def foreign_atom(value: Poly) -> Atom | None:
         young = next((name for name in reversed(facts.bounds) if name in value.names - own), None)
-        return next((each for each in value.atoms() if holds(BY_DATA, each)), None) if young is None else Symbol(young)
+        return next((atom for atom in value.atoms() if holds(BY_DATA, atom)), None) if young is None else Symbol(young)
 
-    most = bound_away(value, foreign, facts, upper=True)
+    most = bound_away(value, foreign_atom, facts, upper=True)
     return most if most is not None and most.names <= own else None
 
 
@@ -209,7 +209,7 @@ class FetchTotals:
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._fetched_at_site(each, place) for each in own.sites), NOTHING)
+            fetched += sum((self._fetched_at_site(site, place) for site in own.sites), NOTHING)
         except UndividedError:
             if touched is None:
                 raise
@@ -221,7 +221,7 @@ class FetchTotals:
         touched = place.number(own.given) + place.number(own.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack_words(each, place) for each in own.sites), default=NOTHING)
+                touched += max((self._stack_words(site, place) for site in own.sites), default=NOTHING)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
@@ -316,7 +316,7 @@ class CallBatch:
 
 
 def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
-    return sum((each * sizes[name] for name, each in counts.items()), NOTHING)
+    return sum((count * sizes[name] for name, count in counts.items()), NOTHING)
 
 
 class _EvaluatedSite:
@@ -423,7 +423,7 @@ class _PolicyTable:
     @property
     def has_several_sizes(self) -> bool:
         """True if some volume has several sizes, so that their weights matter."""
-        return any(len(each.measured) > 1 for each in self.lines.values())
+        return any(len(divided.measured) > 1 for divided in self.lines.values())
 
     @cached_property
     def local_arrays(self) -> Making:
@@ -431,11 +431,11 @@ class _PolicyTable:
         made = {own: self.made[algorithm] for algorithm, own in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
-        def making(state: CallState, end: fmpq) -> Concave:
+        def stack_bound(state: CallState, end: fmpq) -> Concave:
             own = made.get(state.own)
             return Concave() if own is None else stack.bound(state._replace(own=own), end)
 
-        return making
+        return stack_bound
 
 
 def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, way: _SharingPolicy) -> _PolicyTable:

@@ -121,21 +121,21 @@ def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str
 
 def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
     """The coefficients of a sum of sizes, which must be positive. Raises UndividedError."""
-    found: dict[str, fmpq] = {}
+    result: dict[str, fmpq] = {}
     for monomial, number in value.terms.items():
         match monomial:
             case ((Symbol(name=name), 1),) if number > 0:
-                found[name] = number
+                result[name] = number
             case _:
                 raise UndividedError
-    return found
+    return result
 
 
 def _volume_range(
     case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
     """Bound the measured sizes of a case from below, and from above if known; None if it cannot occur."""
-    if any(each < 0 for each in _constant_values(case.known, numbers)):
+    if any(value < 0 for value in _constant_values(case.known, numbers)):
         return None
     least: dict[str, fmpq] = {}
     most: dict[str, fmpq] = {}
@@ -304,10 +304,10 @@ class ConcaveSolver(ABC):
         return found
 
     def _solve(self, state: CallState, end: fmpq) -> Concave:
-        cases = [each for each in self.volumes.cases(state, end) if not _passes_on(each, state)]
-        calls = [call for each in cases for call in each.calls]
-        first = min((each.low for each in cases if each.calls), default=end)
-        known, done = self._base_bound(state, [each for each in cases if not each.calls], min(first, end), end)
+        cases = [case for case in self.volumes.cases(state, end) if not _passes_on(case, state)]
+        calls = [call for case in cases for call in case.calls]
+        first = min((case.low for case in cases if case.calls), default=end)
+        known, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
         share = max((call.share for call in calls if call.state == state), default=NOTHING)
         while done is not None:
             # Calls of itself have volumes up to which it is known.
@@ -317,10 +317,10 @@ class ConcaveSolver(ABC):
             at_call = partial(self._at_call, state, known, end)
             points = [
                 point
-                for each in cases
-                if each.low <= following and done <= each.high
-                for whole in self._case_bounds(each, at_call)
-                for point in whole.points(max(done, each.low), min(following, each.high))
+                for case in cases
+                if case.low <= following and done <= case.high
+                for whole in self._case_bounds(case, at_call)
+                for point in whole.points(max(done, case.low), min(following, case.high))
             ]
             known = covering([*known.points(NOTHING, done), *points])
             done = following if following < end else None
@@ -401,9 +401,9 @@ class FetchedLinesSolver(ConcaveSolver):
 def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
     """Bound the cost of cases without calls, up to a volume."""
     points: list[Point] = []
-    for each in leaves:
-        if each.low <= end:
-            points += each.cost.points(each.low, min(each.high, end))
+    for leaf in leaves:
+        if leaf.low <= end:
+            points += leaf.cost.points(leaf.low, min(leaf.high, end))
     return covering(points)
 
 

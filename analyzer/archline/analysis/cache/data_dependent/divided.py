@@ -132,7 +132,7 @@ def divided_algorithms(
     """
     statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, SizeFunction] = {}
-    found: dict[str, DividedAlgorithm] = {}
+    result: dict[str, DividedAlgorithm] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
         if call_graph.component(module, algorithm):
@@ -151,10 +151,10 @@ def divided_algorithms(
         volume = words if by_words else total(_weighted_size(each, function) for each in sorted(own))
         if known is not None and original in known:
             volume = known[original].volume
-        found[name] = DividedAlgorithm(function, own, volume, words, rest, apart)
-    for each in found.values():
-        each.cases = tuple(_division_cases(each, found))
-    return {original: found[name] for original, name in of.items()}
+        result[name] = DividedAlgorithm(function, own, volume, words, rest, apart)
+    for each in result.values():
+        each.cases = tuple(_division_cases(each, result))
+    return {original: result[name] for original, name in of.items()}
 
 
 def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
@@ -176,19 +176,19 @@ def _data_dependent_sizes(
     functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
     """The sizes of each function that some call passes from data, including the known ones."""
-    found = {**dict.fromkeys(functions, frozenset[str]()), **known}
+    result = {**dict.fromkeys(functions, frozenset[str]()), **known}
     while True:
-        before = dict(found)
+        before = dict(result)
         for name, function in functions.items():
             for equation in function.equations:
-                decided = found[name].union(equation.data)
+                decided = result[name].union(equation.data)
                 for call in _calls_in(equation.value, functions):
                     target = functions[call.function]
                     given = zip(target.parameters, call.arguments, strict=True)
                     new = {each for each, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
-                    found[call.function] |= new
-        if found == before:
-            return found
+                    result[call.function] |= new
+        if result == before:
+            return result
 
 
 def _calls_in(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.Applied]:

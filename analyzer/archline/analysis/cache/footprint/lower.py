@@ -93,14 +93,16 @@ class FootprintLowerBound:
 
     def total_bounds(self, seen: TouchedBox, words: bool) -> list[Poly]:
         """List lower bounds on the lines of each window, or on words/L if `words`, summed over all windows."""
-        return [each for each in dict.fromkeys(self._bounds(seen, words)) if each]
+        return [bound for bound in dict.fromkeys(self._bounds(seen, words)) if bound]
 
     def _bounds(self, seen: TouchedBox, only_words: bool) -> Iterator[Poly]:
         """Sum lines over rows and windows: whole lines if a closed form exists, else words/L, or rows."""
         around = self.row_facts(seen)
         rows, words = self._amount(seen, around[-1])
         if not only_words:
-            wholes = [self._sum_over_rows(seen, rows * each, around, _exact_sum) for each in _line_bounds(seen, words)]
+            wholes = [
+                self._sum_over_rows(seen, rows * bound, around, _exact_sum) for bound in _line_bounds(seen, words)
+            ]
             yield from filter(None, wholes)
             if any(wholes) or words == ONE:
                 return
@@ -205,7 +207,7 @@ class CertainRegion:
         rows = [*self.seen.rows, *other.seen.rows]
         here = [row for row in rows if row.dimension == dimension]
         slopes = [slope_of(row.place, row.variable) for row in here]
-        steps = [int(each.constant_term.p) for each in slopes if each is not None and each.is_constant]
+        steps = [int(slope.constant_term.p) for slope in slopes if slope is not None and slope.is_constant]
         if len(here) != 2 or len(steps) != 2:
             return False
         first, second = (row.place - step * Poly.symbol(row.variable) for row, step in zip(here, steps, strict=True))
@@ -236,7 +238,7 @@ def _line_bounds(seen: TouchedBox, words: Poly) -> Iterator[Poly]:
 
 def _range_end(lo: Poly, hi: Poly) -> Poly:
     """Simplify the end of a range, correct if the range is not empty; it may lie before the beginning."""
-    some = [each for each in a.options(hi - lo, True) if each]
+    some = [option for option in a.options(hi - lo, True) if option]
     return lo + reduce(a.maximum, some) if some else hi
 
 

@@ -54,7 +54,7 @@ class TouchedBox:
     @property
     def possible(self) -> bool:
         """True unless a constant need is negative."""
-        return not any(each.is_constant and each.constant_term < 0 for each in self.needs)
+        return not any(need.is_constant and need.constant_term < 0 for need in self.needs)
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
         """List the dimensions and rows that mention a name, and tell whether spaced elements do."""
@@ -69,17 +69,17 @@ class TouchedBox:
     def with_expressions(self, change: Callable[[Poly], Poly]) -> TouchedBox:
         """Map all expressions of the region."""
 
-        def moved(interval: HalfOpenInterval) -> HalfOpenInterval:
+        def mapped(interval: HalfOpenInterval) -> HalfOpenInterval:
             return change(interval[0]), change(interval[1])
 
         return TouchedBox(
-            tuple(each and moved(each) for each in self.box),
+            tuple(each and mapped(each) for each in self.box),
             tuple(map(change, self.needs)),
             tuple(
-                RowsAlongLoop(row.dimension, row.variable, *moved((row.lo, row.hi)), change(row.place))
+                RowsAlongLoop(row.dimension, row.variable, *mapped((row.lo, row.hi)), change(row.place))
                 for row in self.rows
             ),
-            self.spaced and moved(self.spaced),
+            self.spaced and mapped(self.spaced),
         )
 
     def floors_of(self, name: str) -> list[a.Floor]:
@@ -156,7 +156,7 @@ class LoopProjection:
         inside = with_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
-        shrinks, grows = (all(inside.nonnegative(each.scaled(sign)) for each in steps) for sign in (-1, 1))
+        shrinks, grows = (all(inside.nonnegative(step.scaled(sign)) for step in steps) for sign in (-1, 1))
         beside = int(_is_alternating(seen, turn))
         if not grows or shrinks:
             yield from ((turn.lo + place, place + 1) for place in range(1 + beside))
@@ -254,11 +254,11 @@ class LoopProjection:
 def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
     """The number of iterations after which all remainders repeat; 0 if a remainder is not periodic."""
     period = 1
-    for each in floors:
-        slope = slope_of(each.argument, name)
-        if slope is None or not slope.is_constant or slope.constant_term.q != 1 or not each.modulus.is_constant:
+    for floor in floors:
+        slope = slope_of(floor.argument, name)
+        if slope is None or not slope.is_constant or slope.constant_term.q != 1 or not floor.modulus.is_constant:
             return 0
-        modulus = int(each.modulus.constant_term.p)
+        modulus = int(floor.modulus.constant_term.p)
         period = lcm(period, modulus // gcd(modulus, int(slope.constant_term.p)))
     return period
 
@@ -269,12 +269,12 @@ def _constant_quotient_range(
     """The initial iterations in which all quotients keep their first value, with these values."""
     hi = turn.hi
     known: dict[Atom, Poly] = {}
-    for each in floors:
-        if slope_of(each.argument, turn.variable) != ONE or turn.variable in each.modulus.names:
+    for floor in floors:
+        if slope_of(floor.argument, turn.variable) != ONE or turn.variable in floor.modulus.names:
             return None
-        first = each.argument.substitute({turn.variable: turn.lo})
-        known[each] = facts.simplify(a.floor_div(first, each.modulus))
-        hi = facts.minimum(hi, turn.lo + each.modulus * (known[each] + 1) - first)
+        first = floor.argument.substitute({turn.variable: turn.lo})
+        known[floor] = facts.simplify(a.floor_div(first, floor.modulus))
+        hi = facts.minimum(hi, turn.lo + floor.modulus * (known[floor] + 1) - first)
     return (WindowLoop(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
 
 

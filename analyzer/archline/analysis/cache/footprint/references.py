@@ -82,17 +82,17 @@ def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int
 
 def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
     """The interval of subscripts in each dimension that contains all accesses; None if the data selects it."""
-    found: list[ClosedInterval | None] = []
+    result: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
         known = [place for place in places if place is not None]
         if len(known) < len(places):
             walk, part = members[0].walk, members[0].parts[dimension]
-            found.append(part if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
+            result.append(part if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
             continue
         shifts = [(place - known[0]).constant_term for place in known]
-        found.append((known[0] + min(shifts), known[0] + max(shifts)))
-    return tuple(found)
+        result.append((known[0] + min(shifts), known[0] + max(shifts)))
+    return tuple(result)
 
 
 @record(eq=False)
@@ -220,7 +220,7 @@ def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
     interval = place[along]
     if interval is not None:
         place[along] = _integer_bound(interval[0], around, False), _integer_bound(interval[1], around, True)
-    accesses = tuple(replace(each, certain=False, shared=None) for each in reference.accesses)
+    accesses = tuple(replace(access, certain=False, shared=None) for access in reference.accesses)
     return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
 

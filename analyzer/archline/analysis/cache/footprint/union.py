@@ -72,7 +72,7 @@ class GroupFootprint:
     @cached_property
     def hull(self) -> list[ClosedInterval]:
         """The smallest box that contains all references' boxes."""
-        boxes = [each.hull(self.depth) for each in self.references]
+        boxes = [reference.hull(self.depth) for reference in self.references]
         return [_interval_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
 
     @cached_property
@@ -94,7 +94,7 @@ class GroupFootprint:
     @cached_property
     def _row(self) -> Poly:
         interval, facts = self._of_row
-        counters = frozenset((ROW,)).union(*(each.counters for each in self.references))
+        counters = frozenset((ROW,)).union(*(reference.counters for reference in self.references))
         return interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
@@ -109,7 +109,7 @@ class GroupFootprint:
     def count(self) -> FactoredProduct:
         """An upper bound on the lines of a window; references without row order are counted one by one."""
         if self._array.layout == "zmorton" or self._array.moves:
-            return FactoredProduct((total(each.lines(self.depth).count.value for each in self.references),))
+            return FactoredProduct((total(reference.lines(self.depth).count.value for reference in self.references),))
         return sum_row_lines(self._others.times(self._row), self._ranges)
 
     @property

@@ -99,11 +99,11 @@ class Reference:
     def in_order(self) -> tuple[tuple[int, ...], ...]:
         """The distance of each access from the first one in every dimension, in program order."""
         first = self.accesses[0].place
-        found = []
+        result = []
         for access in self.accesses:
             pairs = zip(access.place, first, strict=True)
-            found.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
-        return tuple(found)
+            result.append(tuple(0 if x is None or y is None else int((x - y).constant_term.p) for x, y in pairs))
+        return tuple(result)
 
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
@@ -151,19 +151,19 @@ class ReferenceFootprint:
     @cached_property
     def row_loops(self) -> dict[int, Loop]:
         """The row dimensions that a single inner loop determines, each a different one, by dimension."""
-        found: dict[int, Loop] = {}
+        result: dict[int, Loop] = {}
         array = self.reference.array
         if array.layout == "zmorton" or array.moves:
-            return found
+            return result
         for dimension, interval in enumerate(self.reference.place):
             if dimension == contiguous_dimension(array) or interval is None or interval[0] != interval[1]:
                 continue
             inside = [loop for loop in self._inner if loop.variable in interval[0].names]
-            if len(inside) != 1 or inside[0] in found.values():
+            if len(inside) != 1 or inside[0] in result.values():
                 continue
             if slope_of(interval[0], inside[0].variable) is not None:
-                found[dimension] = inside[0]
-        return found
+                result[dimension] = inside[0]
+        return result
 
     @cached_property
     def _other_loops(self) -> Chain:
@@ -180,12 +180,12 @@ class ReferenceFootprint:
     def ranges(self) -> Ranges:
         """The range of each row loop's variable, from the outermost in, over all other loops' iterations."""
         facts = self.reference.around(self.depth)
-        found = []
+        result = []
         for loop in self._rows:
             lo, hi = self._ends((loop.lo, loop.hi), facts)
-            found.append((loop.variable, lo, facts.maximum(lo, hi), facts))
+            result.append((loop.variable, lo, facts.maximum(lo, hi), facts))
             facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
-        return found
+        return result
 
     @cached_property
     def facts(self) -> Facts:
@@ -230,14 +230,14 @@ class ReferenceFootprint:
     @cached_property
     def box(self) -> tuple[ClosedInterval, ...]:
         """The interval of subscripts in each dimension, in terms of the variables of row loops."""
-        found = []
+        result = []
         for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
             whole = ZERO, extent - 1
             try:
-                found.append(whole if interval is None else self._ends(interval, self.facts))
+                result.append(whole if interval is None else self._ends(interval, self.facts))
             except UnboundedError:
-                found.append(whole)
-        return tuple(found)
+                result.append(whole)
+        return tuple(result)
 
     @cached_property
     def by_row(self) -> RowIntervals | None:

@@ -87,7 +87,7 @@ def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAcces
 
 def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
     """Find the longest runs of neighbouring elements in each dimension, as boxes."""
-    found: dict[tuple[HalfOpenInterval | None, ...], int] = {}
+    result: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
             low, high = place, place
@@ -99,10 +99,10 @@ def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Ha
             box = tuple(None if x is None or y is None else (x, y + 1) for x, y in ends)
             first, last = low[dimension], high[dimension]
             width = 1 if first is None or last is None else int((last - first).constant_term.p) + 1
-            found[box] = max(width, found.get(box, 0))
-    order = sorted(found, key=lambda box: -found[box])
-    widest = max(found.values())
-    return order[:MAX_SPOTS] if widest == 1 else [box for box in order if found[box] > 1][:MAX_SPOTS]
+            result[box] = max(width, result.get(box, 0))
+    order = sorted(result, key=lambda box: -result[box])
+    widest = max(result.values())
+    return order[:MAX_SPOTS] if widest == 1 else [box for box in order if result[box] > 1][:MAX_SPOTS]
 
 
 def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
@@ -147,8 +147,8 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
 def _still_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
     """Split the operands of a maximum or minimum into those constant in the loop and others."""
     values = a.options(end, greatest)
-    moving = [each for each in values if turn.variable in each.names]
-    return [each for each in values if each not in moving], moving
+    moving = [value for value in values if turn.variable in value.names]
+    return [value for value in values if value not in moving], moving
 
 
 def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
@@ -193,11 +193,11 @@ def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
     if len(least) > 1:
         yield from ways_all_at_least_zero(least, facts)
         return
-    for each in reversed(a.options(value, True)):
-        if each == value:
+    for option in reversed(a.options(value, True)):
+        if option == value:
             yield (value,)
-        elif not facts.positive(-each):
-            yield from ways_at_least_zero(each, facts)
+        elif not facts.positive(-option):
+            yield from ways_at_least_zero(option, facts)
 
 
 def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:

@@ -190,24 +190,24 @@ def iterations_of(chain: Chain) -> Poly | None:
 
 def decided_by(chain: Chain) -> dict[int, int]:
     """Map each loop whose ranges are consecutive over the iterations of an outer loop to that outer loop."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for inner, loop in enumerate(chain):
         for outer in range(inner):
             variable = chain[outer].variable
-            if variable not in loop.lo.names & loop.hi.names or outer in found.values():
+            if variable not in loop.lo.names & loop.hi.names or outer in result.values():
                 continue
             facts = chain[outer].facts.with_symbol(variable, (chain[outer].lo,), (chain[outer].hi - 2,))
             after = loop.lo.substitute({variable: Poly.symbol(variable) + 1})
             others = (loop.lo.names | loop.hi.names) & {each.variable for each in chain} - {variable}
             if not others and facts.nonnegative(facts.simplify(after - loop.hi)):
-                found[inner] = outer
-    return found
+                result[inner] = outer
+    return result
 
 
 def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
     """The loops whose variables are functions of the accessed element."""
     names = {loop.variable: place for place, loop in enumerate(chain)}
-    found: set[int] = set()
+    result: set[int] = set()
     for subscript in access.place:
         inside = [] if subscript is None else [name for name in subscript.names if name in names]
         if subscript is None or len(inside) != 1:
@@ -215,8 +215,8 @@ def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) 
         (name,) = inside
         slope, facts = slope_of(subscript, name), chain[names[name]].facts
         if slope is not None and (facts.positive(slope) or facts.positive(-slope)):
-            found.add(names[name])
-    return frozenset(found | {decided[place] for place in found if place in decided})
+            result.add(names[name])
+    return frozenset(result | {decided[place] for place in result if place in decided})
 
 
 def _hbl_exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:

@@ -120,7 +120,7 @@ class EmbeddedIterations:
 
 def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
     """Build the access map of an access; `coordinates` maps the depth of a loop to its coordinate."""
-    found = {}
+    result = {}
     for dimension, subscript in enumerate(access.place):
         if subscript is None:
             continue
@@ -128,8 +128,8 @@ def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> Acc
         if len(inside) == 1 and inside[0] in coordinates:
             rest = subscript - Poly.symbol(chain[inside[0]].variable)
             if rest.is_constant:
-                found[dimension] = coordinates[inside[0]], rest
-    return AccessMap(access.array, found)
+                result[dimension] = coordinates[inside[0]], rest
+    return AccessMap(access.array, result)
 
 
 @record(eq=False)
@@ -168,7 +168,7 @@ def _coordinate_shifts(
         own = _shifts_of_element(maps[0], call, seen, order, facts)
         if own is not None:
             joint = {key: [*own.get(key, ()), *found.get(key, ())] for key in (*own, *found)}
-            if all(each.by == shifts[0].by for shifts in joint.values() for each in shifts):
+            if all(shift.by == shifts[0].by for shifts in joint.values() for shift in shifts):
                 return joint
     return None
 
@@ -180,14 +180,14 @@ def _shifts_of_element(
     view = call.views.get(seen.array.name)
     if view is None or not in_its_place(view, access_map.array):
         return None
-    found: dict[int, list[_Shift]] = {}
+    result: dict[int, list[_Shift]] = {}
     for dimension, (coordinate, off) in access_map.coordinates.items():
         start, inner = view.starts[dimension], seen.coordinates.get(dimension)
         if start is None or inner is None or order[inner[0]] != coordinate:
             return None
         ends = start - off, start - off + view.extents[dimension]
-        found.setdefault(coordinate, []).append(_Shift(facts.simplify(start - off + inner[1]), ends))
-    return found
+        result.setdefault(coordinate, []).append(_Shift(facts.simplify(start - off + inner[1]), ends))
+    return result
 
 
 def in_its_place(view: View, array: Array) -> bool:
@@ -236,14 +236,14 @@ class _Path:
 def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
     """Derive the lower bounds of a recursive algorithm in its sizes; `known` are its must-access regions."""
     touched = (known or must_access(module, body.algorithm)).lines(body.algorithm)
-    found, some, reason = list[IterationSpace](), False, ""
+    result, some, reason = list[IterationSpace](), False, ""
     try:
         paths = _body_paths(module, body)
         some = all(_calls_itself(path, body) or touches_memory(path.nodes) for path in paths)
-        found = list(_FamilyTable(module).bodies(body, paths))
+        result = list(_FamilyTable(module).bodies(body, paths))
     except NoBoxesError as problem:
         reason = str(problem)
-    return CallTreeBound(touched, HblBound(tuple(found)), some, reason)
+    return CallTreeBound(touched, HblBound(tuple(result)), some, reason)
 
 
 # Ways through a body
@@ -305,7 +305,7 @@ class _FamilyTable:
         if len(leaves) != 1:
             raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
         problem = NoBoxesError("no loop nest in its base cases has array subscripts that use all loop variables")
-        found = []
+        result = []
         for choices in _leaf_families(leaves[0].nodes, body.scope.facts):
             for number, family in enumerate(choices):
                 try:
@@ -314,11 +314,11 @@ class _FamilyTable:
                 except NoBoxesError as why:
                     problem = problem if number else why
                 else:
-                    found.append(family)
+                    result.append(family)
                     break
-        if not found:
+        if not result:
             raise problem
-        return found
+        return result
 
     def _check(self, path: _Path, own: IterationFamily, body: Called) -> None:
         """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
@@ -388,15 +388,15 @@ class _Leaf:
 
 def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """List the families of a base case: for each nest, or several joined ones, alternatives in order of preference."""
-    found: list[list[_Leaf]] = []
+    result: list[list[_Leaf]] = []
     for chain, own in bodies_in(nodes):
         choices = [leaf for some in _array_subsets(own) if (leaf := _leaf_of_nest(chain, some, facts)) is not None]
-        beside = next((place for place, known in enumerate(found) if _go_together(known, choices)), None)
+        beside = next((place for place, known in enumerate(result) if _go_together(known, choices)), None)
         if beside is None:
-            found.append(choices)
+            result.append(choices)
         else:
-            found[beside] = [one.with_(other) for one, other in zip(found[beside], choices, strict=True)]
-    return [[leaf.family for leaf in choices] for choices in found if choices]
+            result[beside] = [one.with_(other) for one, other in zip(result[beside], choices, strict=True)]
+    return [[leaf.family for leaf in choices] for choices in result if choices]
 
 
 def _array_subsets(own: Sequence[Access]) -> Iterator[Sequence[Access]]:

@@ -281,7 +281,7 @@ class _WindowTreeBuilder:
 
 def _most_of(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
     """Select the best bounds on the lines of all parts together."""
-    best = sampled.best([each for part in parts for each in part.lines])
+    best = sampled.best([bound for part in parts for bound in part.lines])
     return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
 
 

@@ -91,9 +91,9 @@ def affine_to_polynomial(value: isl.Aff) -> Poly:
 
 def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
     """Yield the constraints of a basic set, with sizes renamed."""
-    for each in part.get_constraints():
-        if not each.is_div_constraint():
-            yield Condition(affine_to_polynomial(each.get_aff()).substitute(sizes), each.is_equality())
+    for constraint in part.get_constraints():
+        if not constraint.is_div_constraint():
+            yield Condition(affine_to_polynomial(constraint.get_aff()).substitute(sizes), constraint.is_equality())
 
 
 @record
@@ -149,9 +149,9 @@ def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterat
         for count in counts[1:]:
             found = found.add(count)
         for domain, distance in found.get_pieces():
-            for each in domain.make_disjoint().get_basic_sets():
+            for basic_set in domain.make_disjoint().get_basic_sets():
                 # On a part, isl writes the polynomial without what the part's equalities give.
-                yield from isl.PwQPolynomial.alloc(each.to_set(), distance).get_pieces()
+                yield from isl.PwQPolynomial.alloc(basic_set.to_set(), distance).get_pieces()
 
 
 def _times_since_last(last: isl.Map) -> isl.Map:
@@ -229,7 +229,9 @@ class DistanceTally:
 def _without_fixed(value: Poly, times: isl.Set) -> Poly:
     """Substitute time columns that equalities determine from sizes."""
     equalities = [
-        affine_to_polynomial(each.get_aff()) for each in times.affine_hull().get_constraints() if each.is_equality()
+        affine_to_polynomial(constraint.get_aff())
+        for constraint in times.affine_hull().get_constraints()
+        if constraint.is_equality()
     ]
     for equality in equalities:
         for name in set(_column_names(equality)) & set(_column_names(value)):
@@ -255,7 +257,11 @@ def _column_names(value: Poly) -> list[str]:
 def _split(value: Poly) -> tuple[Poly, Poly]:
     """Split a value into the terms of sizes alone, and the rest."""
     fixed = Poly(
-        {monomial: each for monomial, each in value.terms.items() if not _column_names(Poly({monomial: each}))}
+        {
+            monomial: coefficient
+            for monomial, coefficient in value.terms.items()
+            if not _column_names(Poly({monomial: coefficient}))
+        }
     )
     return fixed, value - fixed
 
@@ -286,16 +292,17 @@ def count_by_distance(asked: Problem) -> LruCounts:
     tally.add(reuse_distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 
-    def pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
+    def nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
         """Simplify a count under the context of sizes, and yield its nonzero pieces."""
         for domain, value in count.coalesce().gist(context).get_pieces():
             found, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if found:
-                yield Piece(tuple(tuple(_conditions(each, sizes)) for each in parts), found)
+                yield Piece(tuple(tuple(_conditions(part, sizes)) for part in parts), found)
 
-    def rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
+    def distance_rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
         return tuple(
-            DistanceCount(distance.substitute(values), tuple(pieces(count))) for distance, values, count in found
+            DistanceCount(distance.substitute(values), tuple(nonzero_pieces(count)))
+            for distance, values, count in found
         )
 
     def values(reference: TimedReference) -> dict[str, Poly]:
@@ -304,14 +311,14 @@ def count_by_distance(asked: Problem) -> LruCounts:
     return LruCounts(
         asked.line,
         asked.sizes,
-        tuple(pieces(tally.accesses)),
-        tuple(pieces(tally.first)),
-        rows((distance, sizes, count) for distance, count in tally.settled.items()),
+        tuple(nonzero_pieces(tally.accesses)),
+        tuple(nonzero_pieces(tally.first)),
+        distance_rows((distance, sizes, count) for distance, count in tally.settled.items()),
         tuple(
-            DistanceRange(least.substitute(sizes), scale, tuple(pieces(count)))
+            DistanceRange(least.substitute(sizes), scale, tuple(nonzero_pieces(count)))
             for (least, scale), count in tally.ranged.items()
         ),
-        rows((distance, values(reference), count) for distance, reference, count in tally.open),
+        distance_rows((distance, values(reference), count) for distance, reference, count in tally.open),
     )
 
 

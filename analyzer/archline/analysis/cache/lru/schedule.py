@@ -147,9 +147,9 @@ def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
     if recurses(module, algorithm):
         raise UntracedError("the accesses of a recursion are not a loop nest", algorithm.span)
     scope, nodes = Lowering(module).trace(algorithm)
-    found = list(_timed(nodes, (), ()))
-    separate = _separate([access.array for access, _, _ in found])
-    return _Builder(scope, point, separate, _cut(found, point["L"])).problem(algorithm, found)
+    result = list(_timed(nodes, (), ()))
+    separate = _separate([access.array for access, _, _ in result])
+    return _Builder(scope, point, separate, _cut(result, point["L"])).problem(algorithm, result)
 
 
 def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:

@@ -436,20 +436,20 @@ def _sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
 
 def _size_names(parts: Iterable[Part]) -> set[str]:
     """The names that determine the misses of parts without recursive calls."""
-    found: set[str] = set()
+    result: set[str] = set()
     for part in all_parts(parts):
         match part:
             case StraightLinePart(planner=planner):
                 for reference in planner.references:
                     values = [end for loop in reference.chain for end in (loop.lo, loop.hi, loop.trips)]
-                    found |= {name for value in values for name in reference.facts.restore(value).names}
+                    result |= {name for value in values for name in reference.facts.restore(value).names}
             case CallPart(call=call):
-                found |= {name for value in call.sizes.values() for name in value.names}
+                result |= {name for value in call.sizes.values() for name in value.names}
             case LoopPart(loop=loop):
-                found |= loop.lo.names | loop.hi.names
+                result |= loop.lo.names | loop.hi.names
             case BranchPart():
                 pass
-    return found
+    return result
 
 
 def _calls_itself(part: Part) -> bool:

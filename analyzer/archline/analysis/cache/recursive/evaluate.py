@@ -216,7 +216,7 @@ class RecursiveMissBounds:
             parts = tuple(self._parts(body, body.nodes, facts))
             given = sum((_view_lines(array, facts) for array in body.given), ZERO)
             made = sum((array_lines(array) for array in body.made), ZERO)
-            constant = {each.name for each in algorithm.parameters if each.mode == "in"}
+            constant = {parameter.name for parameter in algorithm.parameters if parameter.mode == "in"}
             moves = {array: self.moves_per_written_line if array.name not in constant else 1 for array in body.given}
             self._solved[algorithm] = AnalysedBody(body, parts, given, made, moves)
         return self._solved[algorithm]
@@ -240,7 +240,7 @@ class RecursiveMissBounds:
 
     @cached_property
     def has_local_arrays(self) -> bool:
-        return any(self.body_of(each).made for each in self._bodies)
+        return any(self.body_of(body).made for body in self._bodies)
 
     @property
     def moves_per_written_line(self) -> int:
@@ -279,7 +279,7 @@ class RecursiveMissBounds:
                 parts = tuple(self._parts(body, node.body, node.inside))
                 return LoopPart(node, parts, node.variable not in _mentioned_names(parts, body.scope.facts))
             case Choice(branches=branches):
-                return BranchPart(tuple((each, tuple(self._parts(body, each.body, facts))) for each in branches))
+                return BranchPart(tuple((branch, tuple(self._parts(body, branch.body, facts))) for branch in branches))
             case Access():
                 raise AssertionError("an access is no part by itself")
 
@@ -467,12 +467,12 @@ class _Evaluation:
 
 def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
     """The names that the parts depend on."""
-    found: set[str] = set()
+    result: set[str] = set()
     for part in all_parts(parts):
         values: list[Poly] = []
         match part:
             case StraightLinePart(upper=upper):
-                found |= set(upper.names)
+                result |= set(upper.names)
             case CallPart(call=call):
                 values = [*call.sizes.values(), ZERO if call.base is None else call.base]
             case LoopPart(loop=loop):
@@ -480,8 +480,8 @@ def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
             case BranchPart(branches=branches):
                 for branch, _ in branches:
                     values += [branch.possible, ZERO if branch.taken is None else branch.taken]
-        found |= {name for value in values for name in facts.restore(value).names}
-    return frozenset(found)
+        result |= {name for value in values for name in facts.restore(value).names}
+    return frozenset(result)
 
 
 def _view_lines(array: Array, facts: Facts) -> Poly:
@@ -494,4 +494,4 @@ def _view_lines(array: Array, facts: Facts) -> Poly:
 
 def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
     """The names of the parameters that are arrays."""
-    return frozenset(each.name for each in algorithm.parameters if shape_of(each.type)[0] is not None)
+    return frozenset(parameter.name for parameter in algorithm.parameters if shape_of(parameter.type)[0] is not None)

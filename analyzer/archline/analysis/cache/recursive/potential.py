@@ -136,7 +136,7 @@ class PotentialSearch:
         if not ways:
             raise NoPotentialError
         # Proofs know little of floors and the like.
-        return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, each) for each in planner.points)))
+        return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, point) for point in planner.points)))
 
     @cached_property
     def template_terms(self) -> tuple[Poly, ...]:
@@ -162,19 +162,19 @@ class PotentialSearch:
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
         """Candidate invariants that hold in all calls of some case, and are inherited by all further calls."""
-        found: dict[Poly, None] = {}
+        result: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
                 less = filter(self._plausible, weakened_conditions(condition, self.reach.declaration.quantities))
                 first = next((each for each in less if self._is_inductive(each, step)), None)
                 if first is not None:
-                    found[first] = None
+                    result[first] = None
         for quantity in self.reach.declaration.quantities:
             high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
             first = next((each for each in high if any(self._is_inductive(each, step) for step in self.steps)), None)
             if first is not None:
-                found[first] = None
-        return tuple(found)
+                result[first] = None
+        return tuple(result)
 
     def _plausible(self, value: Poly) -> bool:
         """Test that no sample contradicts the inheritance of a fact, and that some sample violates the fact."""
@@ -204,20 +204,24 @@ class PotentialSearch:
     @cached_property
     def phases(self) -> dict[Phase, tuple[Phase, ...]]:
         """All phases, the initial one first, each with its successors by case."""
-        found: dict[Phase, tuple[Phase, ...]] = {}
+        result: dict[Phase, tuple[Phase, ...]] = {}
         pending: list[Phase] = [frozenset()]
         while pending:
             phase = pending.pop()
-            if phase in found:
+            if phase in result:
                 continue
-            if len(found) > MAX_PHASES:
+            if len(result) > MAX_PHASES:
                 raise NoPotentialError
-            found[phase] = tuple(self._next_phase(phase, step) for step in self.steps)
-            pending += [each for each, step in zip(found[phase], self.steps, strict=True) if step.case.calls]
-        return found
+            result[phase] = tuple(self._next_phase(phase, step) for step in self.steps)
+            pending += [each for each, step in zip(result[phase], self.steps, strict=True) if step.case.calls]
+        return result
 
     def _next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
-        more = (each for each in self._invariants if each not in phase and self._holds_after(each, step, phase))
+        more = (
+            invariant
+            for invariant in self._invariants
+            if invariant not in phase and self._holds_after(invariant, step, phase)
+        )
         return phase | frozenset(more)
 
     # Payment
@@ -228,17 +232,19 @@ class PotentialSearch:
         """
         parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
 
-        def found(used: Sequence[int]) -> tuple[fmpq, ...] | None:
+        def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
             return _coefficients([[_restrict_to_forms(each, used) for each in some] for some in parts], 1 + len(used))
 
         every = range(len(self.template_terms))
         few = (used for count in (1, 2) for used in combinations(every, count))
-        used, numbers = next(((each, own) for each in few if (own := found(each)) is not None), (tuple(every), None))
+        used, numbers = next(
+            ((each, own) for each in few if (own := coefficients_of(each)) is not None), (tuple(every), None)
+        )
         if numbers is None:
-            numbers = found(used)
+            numbers = coefficients_of(used)
             for form in reversed(every) if numbers is not None else ():
                 fewer = tuple(each for each in used if each != form)
-                own = found(fewer)
+                own = coefficients_of(fewer)
                 used, numbers = (used, numbers) if own is None else (fewer, own)
         if numbers is None:
             raise NoPotentialError
@@ -260,13 +266,13 @@ class PotentialSearch:
             tuple(ZERO for _ in self.template_terms),
         )
 
-        def part(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
+        def constraint(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
             first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
             return ConeConstraint(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
 
         if not phase:
             # The outermost call may fit.
-            yield part((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
+            yield constraint((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
         for step, then in zip(self.steps, after, strict=True):
             facts, calls = (*declared, *step.known, *phase, *TALL_CACHE_FACTS), step.case.calls
             if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
@@ -276,10 +282,10 @@ class PotentialSearch:
             there = [nothing if not own else tuple(form.substitute(given) for form in forms) for given in calls]
             later = [ZERO if own else paid.substitute(given) for given in calls]
             gains = [form - total(each) for form, *each in zip(forms, *there, strict=True)]
-            yield part(facts, -total(later), gains, step.fetched * WORDS)
+            yield constraint(facts, -total(later), gains, step.fetched * WORDS)
             for given, before, each in zip(calls, later, there, strict=True):
                 known = (value.substitute(given) for value in (*declared, *then))
-                yield part((*facts, *known), before, each, (self.reached_words * WORDS).substitute(given))
+                yield constraint((*facts, *known), before, each, (self.reached_words * WORDS).substitute(given))
 
     @memoised
     def _cone(self, known: tuple[Poly, ...]) -> ProductCone:

@@ -73,7 +73,7 @@ class Resident:
     def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         """Measure references, or parts of references, once for equal contents."""
         facts, content = references[0].facts, _by_content(self.measure)
-        if content is None or any(len(each.chain) > MAX_DEPTH for each in references):
+        if content is None or any(len(reference.chain) > MAX_DEPTH for reference in references):
             return self._sized(references)
         known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
         if key not in known:
@@ -97,7 +97,7 @@ class Resident:
     @property
     def moves(self) -> int:
         """The number of transfers that each fetched line counts as: 2 if it is written back."""
-        return max(each.moves for each in self.references)
+        return max(reference.moves for reference in self.references)
 
     @property
     def fetched(self) -> Poly:
@@ -112,7 +112,7 @@ class Resident:
     @cached_property
     def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Upper bounds on the lines held and the misses, without rounding to whole lines."""
-        twins = tuple(replace(each, whole_lines=False) for each in self.references)
+        twins = tuple(replace(reference, whole_lines=False) for reference in self.references)
         space, misses = self._of_sizes(twins)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
@@ -136,13 +136,13 @@ def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
     """Yield keys of references that ignore the names of counters: shape, shared loops and text positions."""
     loops: dict[Loop, int] = {}
     first = min(references[0].order)
-    for each in references:
-        shared = tuple(loops.setdefault(loop, len(loops)) for loop in each.chain)
-        yield each.shape, shared, tuple(number - first for number in each.order)
+    for reference in references:
+        shared = tuple(loops.setdefault(loop, len(loops)) for loop in reference.chain)
+        yield reference.shape, shared, tuple(number - first for number in reference.order)
 
 
 def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
-    return frozenset().union(*(each.counters for each in references))
+    return frozenset().union(*(reference.counters for reference in references))
 
 
 def with_known_bounds(unit: Resident) -> Resident | None:
@@ -219,7 +219,9 @@ def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tupl
 def share_a_row(references: Sequence[Reference]) -> bool:
     """Test whether all references access one row throughout the innermost loop."""
     chain = references[0].chain
-    return bool(chain) and all(each.chain == chain for each in references) and in_one_row(references, chain[-1])
+    return (
+        bool(chain) and all(reference.chain == chain for reference in references) and in_one_row(references, chain[-1])
+    )
 
 
 def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
@@ -227,7 +229,7 @@ def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
     array, rows = references[0].array, rows_of(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:
         return False
-    if any(each.is_free or rows_of(each) != rows for each in references):
+    if any(reference.is_free or rows_of(reference) != rows for reference in references):
         return False
     return not any(loop.variable in end.names for interval in rows if interval for end in interval)
 

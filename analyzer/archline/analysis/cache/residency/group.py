@@ -53,7 +53,7 @@ def _common_direction(references: Sequence[Reference]) -> int | None:
     if not share_a_row(references):
         return None
     loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
-    entries = [interval for each in references if (interval := each.place[along])]
+    entries = [interval for reference in references if (interval := reference.place[along])]
     strides = {slope_of(end, loop.variable) for interval in entries for end in interval}
     stride = strides.pop() if len(strides) == 1 else None
     if stride is None:
@@ -71,7 +71,7 @@ def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[in
     ones after.
     """
     facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
-    numbered = [pair for each in references for pair in zip(each.order, each.accesses, strict=True)]
+    numbered = [pair for reference in references for pair in zip(reference.order, reference.accesses, strict=True)]
     turns = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
     places = [place for place in dict.fromkeys(turns) if place is not None]
     behind = {place: [facts.nonnegative((place - other).scaled(way)) for other in places] for place in places}

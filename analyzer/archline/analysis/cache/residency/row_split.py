@@ -136,7 +136,7 @@ def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
     if len(parts) == 1 or unit.loop is None:
         return True
     depth = unit.references[0].chain.index(unit.loop) + 1
-    return all(each.chain[:depth] == parts[0].chain[:depth] for each in parts)
+    return all(part.chain[:depth] == parts[0].chain[:depth] for part in parts)
 
 
 @record(eq=False)

@@ -126,7 +126,7 @@ def _footprint_with_reload(
     """Add one miss for each iteration of the inner loops, up to the number of accesses."""
     (space, misses), (_, most) = unit.measure(references), scratch.measure(references)
     (reference,) = references
-    again = sum((FactoredProduct((each.trips,)).over(reference.chain).value for each in loops), ZERO)
+    again = sum((FactoredProduct((loop.trips,)).over(reference.chain).value for loop in loops), ZERO)
     return space, FactoredProduct((reference.facts.minimum(misses.value + again, most.value),))
 
 

@@ -46,7 +46,7 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
         return
-    if any(each.is_free or each.chain != chain for each in references):
+    if any(reference.is_free or reference.chain != chain for reference in references):
         return
     for depth in range(len(chain) - 1):
         sweep = _sweep(tuple(references), depth)
@@ -72,7 +72,7 @@ def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
 def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Hold the lines of each reference; fetch all lines of the row in each pass."""
     depth = len(references[0].chain)
-    space = sum((each.lines(depth).largest.value for each in references), ZERO)
+    space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
@@ -102,7 +102,9 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
 def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
     """The references that a loop moves along the row."""
     along = contiguous_dimension(references[0].array)
-    return [each for each in references if any(loop.variable in end.names for end in each.place[along] or ())]
+    return [
+        reference for reference in references if any(loop.variable in end.names for end in reference.place[along] or ())
+    ]
 
 
 def _entry_line_stays(references: tuple[Reference, ...]) -> bool:

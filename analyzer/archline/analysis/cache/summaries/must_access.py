@@ -61,21 +61,21 @@ def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], 
     """List claims of boxes that a leaf touches, also with indices replaced by equal ones under `known`."""
     largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
     equal = list(_equal(known))
-    found: dict[Box, None] = {}
+    result: dict[Box, None] = {}
     for box in largest[:MAX_BOXES]:
         for name, value in (("", ZERO), *equal):
             own = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
             if all(end.names.issubset(names) and facts.restore(end) == end for ends in own for end in ends):
-                found[own] = None
-    return [MustTouchRegion((0,) * len(own), own=own) for own in found]
+                result[own] = None
+    return [MustTouchRegion((0,) * len(own), own=own) for own in result]
 
 
 def _maximal_boxes(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
-    found: list[Box] = []
+    result: list[Box] = []
     for box in boxes:
-        if not any(_is_contained(box, other, nonnegative) for other in found):
-            found = [*(other for other in found if not _is_contained(other, box, nonnegative)), box]
-    return found
+        if not any(_is_contained(box, other, nonnegative) for other in result):
+            result = [*(other for other in result if not _is_contained(other, box, nonnegative)), box]
+    return result
 
 
 def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> bool:
@@ -96,11 +96,11 @@ def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
 # Claims that count together
 def in_rows_apart(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
     """Select claims that share no line pairwise, the first claim among them."""
-    found: list[MustTouchRegion] = []
+    result: list[MustTouchRegion] = []
     for claim in claims:
-        if all(_rows_apart(array, claim, other, facts) for other in found):
-            found.append(claim)
-    return found
+        if all(_rows_apart(array, claim, other, facts) for other in result):
+            result.append(claim)
+    return result
 
 
 def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, facts: Facts) -> bool:
@@ -161,7 +161,7 @@ class BoxCover:
         """Test whether parts cover half of a square box."""
         if half == "upper":
             # Rows and columns change places.
-            return self._lower(box[::-1], [Part(each.box[::-1], _TRANSPOSED_HALF[each.half]) for each in parts])
+            return self._lower(box[::-1], [Part(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts])
         return self._lower(box, parts)
 
     def _lower(self, box: Box, parts: Sequence[Part]) -> bool:
@@ -305,17 +305,17 @@ def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims
 
 def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
     """The claims of local arrays that lie on each other, for the largest such stack."""
-    found: dict[Array, MustTouchRegion] = {}
+    result: dict[Array, MustTouchRegion] = {}
     try:
         with budget(MAX_TERM_PRODUCTS, own=True):
             for array in body.local_arrays:
                 claim = _first_valid_claim(body, array, claims)
                 if claim is not None:
-                    found[array] = claim
+                    result[array] = claim
     except (TooComplexError, RecursionError):
         return ()
-    stacks = ([each for each in (*array.beneath, array) if each in found] for array in found)
-    return tuple((array, found[array]) for array in max(stacks, key=len, default=[]))
+    stacks = ([each for each in (*array.beneath, array) if each in result] for array in result)
+    return tuple((array, result[array]) for array in max(stacks, key=len, default=[]))
 
 
 def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
@@ -425,7 +425,7 @@ class FollowedBody:
 
     def by_indices(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
         """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
-        found: dict[MustTouchRegion, None] = {}
+        result: dict[MustTouchRegion, None] = {}
         for known, nodes in self.ways:
             targets = {call.target for call in recursive_calls(nodes)}
             given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
@@ -435,8 +435,8 @@ class FollowedBody:
                 certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
                 boxes = (each.part.box for each in certain if not each.part.half)
                 names = (*self.sizes, *self.indices)
-                found |= dict.fromkeys(of_boxes(boxes, known, names, way.refined))
-        return iter(found)
+                result |= dict.fromkeys(of_boxes(boxes, known, names, way.refined))
+        return iter(result)
 
     def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
         """Test whether the claimed region of an array can be nonempty."""

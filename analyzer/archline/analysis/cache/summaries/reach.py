@@ -108,11 +108,11 @@ class ReachedBoxes:
         """
         if array.layout == "zmorton":
             return None
-        found = []
+        result = []
         for dimension, extent in enumerate(array.extents):
             low, high = (self._end((array, dimension, sign)) for sign in (-1, 1))
-            found.append((ZERO if low is None else -low, extent - 1 if high is None else high))
-        return tuple(found) if any(_names_index(end, self.body) for each in found for end in each) else None
+            result.append((ZERO if low is None else -low, extent - 1 if high is None else high))
+        return tuple(result) if any(_names_index(end, self.body) for each in result for end in each) else None
 
     def _end(self, end: End) -> Poly | None:
         """Derive the extreme subscript of calls in a direction, times its sign; None without a proof."""

@@ -85,7 +85,7 @@ class ConditionalRegion:
         """Substitute a value for a symbol."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
-        return ConditionalRegion(Part(box, self.part.half), tuple(each.substitute(values) for each in self.needs))
+        return ConditionalRegion(Part(box, self.part.half), tuple(need.substitute(values) for need in self.needs))
 
 
 @record(eq=False)

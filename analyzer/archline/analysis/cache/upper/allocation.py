@@ -92,8 +92,8 @@ def _cluster(
         if len(references) == 1:
             known[key] = ReferenceCluster(tuple(references), own[references[0]])
         else:
-            alike = _group_by_key((each.place, each) for each in references)
-            parts = alike if len(alike) > 1 else [[each] for each in references]
+            alike = _group_by_key((reference.place, reference) for reference in references)
+            parts = alike if len(alike) > 1 else [[reference] for reference in references]
             clusters = tuple(_cluster(part, own, known) for part in parts)
             known[key] = ReferenceCluster(
                 tuple(references), tuple(filter(None, joint_residencies(references))), clusters
@@ -106,7 +106,7 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
     if len(references) > 1:
         yield from in_windows(tuple(references))
         yield from stencil_residencies(references)
-        for way in (
+        for derive_residency in (
             row_and_next_element,
             monotone_walk_residency,
             interleaved_residency,
@@ -114,25 +114,25 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
             row_with_pinned_entries,
             up_to,
         ):
-            yield way(references)
+            yield derive_residency(references)
 
 
 def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
     """Group references by array."""
-    found: dict[int, list[Reference]] = {}
+    result: dict[int, list[Reference]] = {}
     for reference in references:
-        found.setdefault(id(reference.array), []).append(reference)
-    return list(found.values())
+        result.setdefault(id(reference.array), []).append(reference)
+    return list(result.values())
 
 
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """Yield partitions: single references, all in one part, and by equal movement of rows at each depth."""
-    yield [[each] for each in references]
+    yield [[reference] for reference in references]
     if len(references) == 1:
         return
     yield [list(references)]
-    yield _group_by_key((walk_key(each), each) for each in references)
-    for depth in range(max(len(each.chain) for each in references) + 1):
+    yield _group_by_key((walk_key(reference), reference) for reference in references)
+    for depth in range(max(len(reference.chain) for reference in references) + 1):
         # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
         for like, inner in (
             (_moving_dimensions, depth),
@@ -140,8 +140,13 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
             (_moving_dimensions, max(0, depth - 1)),
         ):
             yield _group_by_key(
-                ((*map(id, each.chain[:depth]), *like(each, inner)) if len(each.chain) >= depth else id(each), each)
-                for each in references
+                (
+                    (*map(id, reference.chain[:depth]), *like(reference, inner))
+                    if len(reference.chain) >= depth
+                    else id(reference),
+                    reference,
+                )
+                for reference in references
             )
 
 
@@ -206,18 +211,18 @@ class AllocationPlanner:
             for ways in arrays
         ]
         self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
-        found: dict[frozenset[Resident], AllocationPlan] = {}
+        result: dict[frozenset[Resident], AllocationPlan] = {}
         nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
         of_all = len(nothing) == len(self.references)
         if of_all:
-            found[frozenset()] = self._plan(nothing)
+            result[frozenset()] = self._plan(nothing)
         narrow = self._greedy_small_capacity(nothing) if of_all else ()
         for numbered in chain(self._frontier(arrays), narrow):
             units = tuple([self._by_number[each] for each in numbered])
             key = frozenset(units)
-            if key not in found:
-                found[key] = self._plan(units)
-        return list(found.values())
+            if key not in result:
+                result[key] = self._plan(units)
+        return list(result.values())
 
     def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
         """Evaluate the lines and the misses of a plan at a sample; None without a value."""
@@ -250,15 +255,15 @@ class AllocationPlanner:
         """Replace a residency by ones of at most a line, unless misses rise by more than `least`."""
         if unit.scratch:
             return (unit,)
-        found = []
-        for each in unit.references:
-            small = [own for own in self._alone[each] if own in numbers and (own.scratch or numbers[own][0] <= 1)]
+        result = []
+        for reference in unit.references:
+            small = [own for own in self._alone[reference] if own in numbers and (own.scratch or numbers[own][0] <= 1)]
             few = min((numbers[own][1] for own in small), default=0) + least
             fitting = [own for own in small if numbers[own][1] <= few]
             if not fitting:
                 return (unit,)
-            found.append(next((own for own in fitting if own.scratch), fitting[0]))
-        return tuple(found) if sum(numbers[own][1] for own in found) <= numbers[unit][1] + least else (unit,)
+            result.append(next((own for own in fitting if own.scratch), fitting[0]))
+        return tuple(result) if sum(numbers[own][1] for own in result) <= numbers[unit][1] + least else (unit,)
 
     # Numbers
     def _evaluate(self, units: Iterable[Resident]) -> None:
@@ -291,7 +296,7 @@ class AllocationPlanner:
     def _regions(self) -> list[Region]:
         """The sets of loops around references, innermost first."""
         # In the order of the text where they are as deep, so that reports are the same in every run.
-        found = dict.fromkeys(frozenset(map(id, each.chain)) for each in self.references)
+        found = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
         return sorted(found, key=len, reverse=True)
 
     # The best at samples
@@ -412,13 +417,13 @@ class AllocationPlanner:
 
     def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
         """List the misses, without rounding, of the plans that fit under the facts."""
-        found = []
+        result = []
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
                 needs, misses = self.unrounded_needs(plan)
                 if any(all(facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
-                    found.append(misses)
-        return found
+                    result.append(misses)
+        return result
 
     def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
         """The regions inside a loop (None: all), except those in loops that are given up."""
@@ -467,7 +472,7 @@ class AllocationPlanner:
                     references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of
                 )
         for loop, lines, windows in cluster.pins:
-            moved = lines * windows * max(each.moves for each in cluster.references)
+            moved = lines * windows * max(reference.moves for reference in cluster.references)
             yield RetainClasses(references, (fetched, moved, ONE, ZERO, lines), self._regions_of(loop))
 
 

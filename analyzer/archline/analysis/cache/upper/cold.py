@@ -117,13 +117,13 @@ def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootp
 
 def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts) -> ArrayFootprint:
     restore = facts.restore
-    boxes = () if array.layout == "zmorton" else (each.hull(0) for each in references)
+    boxes = () if array.layout == "zmorton" else (reference.hull(0) for reference in references)
     return ArrayFootprint(
         restore(_lines(array)),
         contiguous_dimension(array),
         tuple(map(restore, array.extents)),
         tuple(tuple((restore(low), restore(high)) for low, high in box) for box in boxes),
-        max(each.moves for each in references),
+        max(reference.moves for reference in references),
     )
 
 

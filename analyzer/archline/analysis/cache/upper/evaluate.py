@@ -193,7 +193,7 @@ class RetainRows:
     def _sharing(self) -> list[tuple[int, list[int]]]:
         """The halves that hold lines in each region."""
         places = sorted({region for regions in self._regions for region in regions})
-        return [(each, [half for half, regions in enumerate(self._regions) if each in regions]) for each in places]
+        return [(place, [half for half, regions in enumerate(self._regions) if place in regions]) for place in places]
 
     def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate the largest saving: some rows save more than average, up to about MAX_DENSITY_RATIO times."""
@@ -221,21 +221,21 @@ class RetainRows:
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         most = ceil(last / Fraction(step))
 
-        def cut(rows: int) -> Number:
+        def split_row(rows: int) -> Number:
             return min(last, (rows if split.before else most - rows) * step)
 
-        def fits(rows: int) -> bool:
-            lines = self._taken(split, point, cut(rows))
+        def rows_fit(rows: int) -> bool:
+            lines = self._taken(split, point, split_row(rows))
             return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
 
-        rows = largest_satisfying(most, fits)
-        if not rows or not fits(rows):
+        rows = largest_satisfying(most, rows_fit)
+        if not rows or not rows_fit(rows):
             return NOTHING
         # What is fetched is asked for once, what is held at each step of the search.
         misses = (split.fetched, *(half.misses for half in split.halves))
-        fetched, *halves = point.at((split, "misses"), misses, cut(rows))
+        fetched, *halves = point.at((split, "misses"), misses, split_row(rows))
         saved = fetched - sum(max(0, each) for each in halves)
-        taken = tuple(zip(self._taken(split, point, cut(rows)), self._regions, strict=True))
+        taken = tuple(zip(self._taken(split, point, split_row(rows)), self._regions, strict=True))
         return Saving(taken, saved) if saved > 0 else NOTHING
 
     def _taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:

@@ -55,12 +55,15 @@ class SplitLoopBound:
         first, last = self.iterations(point)
         enough = self.whole.at(point, spare=False) * GAIN[1] // GAIN[0]
         found = []
-        for turn in sorted({first + (last + 1 - first) * step // (TURNS + 1) for step in range(1, TURNS + 1)}):
+        for iteration in sorted({first + (last + 1 - first) * step // (TURNS + 1) for step in range(1, TURNS + 1)}):
             with suppress(EvaluationError):
-                if first < turn <= last and (bound := sum(self.misses_of_parts(point, turn, spare=False))) <= enough:
-                    found.append((bound, turn))
+                if (
+                    first < iteration <= last
+                    and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= enough
+                ):
+                    found.append((bound, iteration))
         nearest = sorted(found, key=itemgetter(0))[:NEAREST]
-        return min([most, *(sum(self.misses_of_parts(point, turn)) for _, turn in nearest)])
+        return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in nearest)])
 
     def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
         """Bound the misses before an iteration (not the first one) and from it on.
@@ -81,7 +84,11 @@ class SplitLoopBound:
     @cached_property
     def loop(self) -> Loop | None:
         """The outermost loop of the deepest nest in which it determines the bounds of inner loops."""
-        found = [each.chain for each in self.planner.references if each.chain and _determines_inner_bounds(each.chain)]
+        found = [
+            reference.chain
+            for reference in self.planner.references
+            if reference.chain and _determines_inner_bounds(reference.chain)
+        ]
         return max(found, key=len)[0] if found else None
 
     @cached_property
@@ -123,8 +130,8 @@ def _determines_inner_bounds(around: Chain) -> bool:
 
 def _on_side(references: Sequence[Reference], loop: Loop, before: bool) -> Iterator[Reference]:
     """Yield the references inside the loop, and those before (or after) it in the text."""
-    inside = [number for each in references if loop in each.chain for number in each.order]
-    for each in references:
-        outside = min(each.order) < min(inside) if before else max(each.order) > max(inside)
-        if loop in each.chain or outside:
-            yield each
+    inside = [number for reference in references if loop in reference.chain for number in reference.order]
+    for reference in references:
+        outside = min(reference.order) < min(inside) if before else max(reference.order) > max(inside)
+        if loop in reference.chain or outside:
+            yield reference

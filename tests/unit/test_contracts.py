@@ -63,7 +63,7 @@ FAILS = [
     ("flops >= n + 1", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
     ("flops <= 3", LOOP, "", {"n": 4, "m": 1}, "derived 4, claimed <= 3"),
     ("flops >= 2", LOOP, "", {"n": 1, "m": 1}, "derived 1, claimed >= 2"),
-    ("work <= 2.5*n", LOOP, "", {"n": 1, "m": 1}, "derived 3, claimed <= 5/2"),
+    ("work <= 2.5*n", LOOP, "", {"n": 1, "m": 1}, "derived 3, claimed <= 2.5"),
     ("flops <= 2*n^0.5", LOOP, "", {"n": 5, "m": 1}, "derived 5, claimed <= 4.47213595"),
     ("flops <= m", LOOP, "", {"n": 2, "m": 1}, "derived 2, claimed <= 1"),
     ("flops <= m", LOOP, "n >= 3", {"n": 3, "m": 1}, "derived 3, claimed <= 1"),

@@ -299,7 +299,7 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
 def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """The calls by multiples of the stride."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
-    if max(step for _, step in pairs) > MAX_STRIDES**2:
+    if any(step > MAX_STRIDES**2 for _, step in pairs):
         raise OutOfReachError("steps of very different lengths")
     return tuple((weight, int(step.p)) for weight, step in pairs)
 

@@ -47,6 +47,16 @@ def read_latex(cell: str) -> str:
     return re.sub(r"\s+", " ", read).replace("~ ", "~").replace("( ", "(").strip()
 
 
+def _closing(text: str) -> int:
+    """Where the bracket that a text begins with is closed."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if not depth:
+            return at
+    raise AssertionError(f"a bracket is not closed in {text}")
+
+
 class _Latex:
     """A cell that is read from left to right."""
 
@@ -77,7 +87,7 @@ class _Latex:
                 if inner == "~":
                     assert self._next() == r"\,"
                     return inner
-                return f"({inner})"
+                return inner if inner.startswith("(") and _closing(inner) == len(inner) - 1 else f"({inner})"
             case "^":
                 return f"^({self._group()})"
             case r"\text" | r"\mathit":
@@ -100,7 +110,7 @@ class _Latex:
                     return "log2"
                 return f"log2({self._of(token)})"
             case _:
-                assert token in _NAMED or token.isalnum() or token in "()/%:;~", f"{token} in {self._text}"
+                assert token in _NAMED or re.fullmatch(r"[\w.]+|[()/%:;~]", token), f"{token} in {self._text}"
                 return _NAMED.get(token, token)
 
     def _group(self) -> str:
@@ -162,6 +172,7 @@ def _text_rows(lines: Sequence[str], width: int) -> Rows:
     starts = {start for line in found for start, _ in line}
     columns = sorted(start for start in starts if start - 2 not in starts)
     rows: Rows = []
+    stacked = 1
     for line in found:
         cells = [""] * width
         for start, text in line:
@@ -171,10 +182,13 @@ def _text_rows(lines: Sequence[str], width: int) -> Rows:
             elif start in columns:
                 cells[columns.index(start)] = text
             else:
-                rows[-1][columns.index(start - 2)] += f" {text}"
+                column = columns.index(start - 2)
+                rows[-1][stacked if column == 1 else column] += f" {text}"
         below = cells[1] if not (cells[0] or any(cells[2:])) else ""
-        if below and (_GROWTH.match(below) or _STATUS.match(below)) and width < 5 and "cost" not in (rows or [[]])[0]:
-            rows[-1][3 if _GROWTH.match(below) else 2] = below.removeprefix("where " if width == 3 else "")
+        if rows and "cost" not in rows[0] and (_GROWTH.match(below) or _STATUS.match(below)):
+            stacked = 3 if _GROWTH.match(below) else 2
+            rows[-1][stacked] = below.removeprefix("where ") if width == 3 else below
         elif any(cells):
             rows.append(cells)
+            stacked = 1
     return rows

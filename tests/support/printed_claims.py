@@ -15,8 +15,11 @@ from archline.report.cost_view import CostRow, CostView
 _NESTED = "[^()]*"
 for _ in range(5):
     _NESTED = rf"(?:[^()]|\({_NESTED}\))*"
+INSIDE = "[^()]*"
+for _ in range(8):
+    INSIDE = rf"[^()]*(?:\({INSIDE}\)[^()]*)*"
 GROWTH = re.compile(
-    rf"(?:(?:O|Omega|Theta)\({_NESTED}\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
+    rf"(?:(?:O|Omega|Theta)\({INSIDE}\)|0 where)(?:(?: where)? .*?(?=, (?:O|Omega|Theta)\(|, 0 where|$))?"
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from archline import recurrence
 from cli_support import ROOT, cli
 
 LOOP = """algorithm f(n: size, m: size, x: inout real[m]):
@@ -256,6 +257,31 @@ def test_recurrences_with_shifted_sizes(text: str, growth: str) -> None:
 @pytest.mark.parametrize("text", ["S(n) = S(n/2 + 17) + n, S(34) = 1", "S(n) = S(n/5) + S(7*n/10 + 6) + n, S(1) = 1"])
 def test_shifted_sizes_that_never_reach_the_base(text: str) -> None:
     assert "a larger size" in cli("recurrence", text).out
+
+
+NUMBERS_IN_RECURRENCES = {
+    "a long step": ("T(n) = T(n - 10^400) + 1, T(1) = 1", "refused"),
+    "two long weights": ("T(n) = 10^400*T(n-1) + 10^400*T(n-2), T(0) = 1", "exponential"),
+    "a cubic that grows too fast": ("T(n) = 10^400*T(n-1) + 10^400*T(n-2) + T(n-3), T(0) = 1", "refused"),
+    "a short step beside a long one": ("T(n) = T(n-1) + T(n - 1 - 1/10^400) + 1, T(0) = 1", "refused"),
+    "a share that is nearly 1": ("T(n) = T(9999999999*n/10000000000) + 1, T(1) = 1", "refused"),
+    "a root that is nearly 1": ("T(n) = T(n^(999999/1000000)) + 1, T(2) = 1", "refused"),
+    "a high root": ("T(n) = T(n^(1/1000)) + 1, T(2) = 1", "solved"),
+    "a root of any length": ("T(n) = T(n^(1/2^1100)) + 1, T(2) = 1", "solved"),
+    "a maximum with a branch without calls": ("T(n) = max(T(n-1) + 1, n), T(0) = 1", "refused"),
+}
+"""Recurrences with numbers that no float and no exponent of a machine holds, and what becomes of them."""
+
+
+@pytest.mark.parametrize("name", NUMBERS_IN_RECURRENCES)
+def test_recurrences_with_numbers_of_any_length(name: str) -> None:
+    text, outcome = NUMBERS_IN_RECURRENCES[name]
+    assert recurrence(text).outcome == outcome
+
+
+def test_the_greater_root_of_a_square() -> None:
+    # x^2 = 2*x + 5: x = 1 + sqrt(6).
+    assert recurrence("T(n) = 2*T(n-1) + 5*T(n-2), T(0) = 1").growth == "(1 + sqrt(6))^n"
 
 
 HUGE_PARTS = {

@@ -166,10 +166,11 @@ def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
 
 
 # Values
-def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
+def value_of(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) -> Interval:
     """Sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
 
-    Of a quotient both sides have the same amounts.
+    Both sides of a quotient have the same amounts where these are `shared`; else each has its own, as in optimisation,
+    which compares such bounds at all points at once.
     """
     _check(expr)
     if not names_in(expr) <= values.keys():
@@ -185,7 +186,7 @@ def value_of(expr: s.Expr, values: Mapping[str, Interval]) -> Interval:
             known[name] = divide_over(part.left, part.right, values)
         return s.Name(name, span=part.span) if name in known else None
 
-    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide else expr, known))
+    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide and shared else expr, known))
 
 
 STEP = Fraction(1, 2**20)

@@ -123,11 +123,11 @@ class Candidates:
         slack = 0 if known.real is None else Fraction(ROUNDED)
         try:
             for each in problem.constraints:
-                left, right = (value_of(side, known.values) for side in (each.left, each.right))
+                left, right = (value_of(side, known.values, shared=False) for side in (each.left, each.right))
                 low, high = (left.upper, right.lower) if problem.upper else (left.lower, right.upper)
                 if low > high + slack * abs(high):
                     return None
-            return _Value(place, value_of(problem.objective, known.values), known)
+            return _Value(place, value_of(problem.objective, known.values, shared=False), known)
         except EvaluationError:
             return None
 

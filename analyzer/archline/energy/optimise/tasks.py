@@ -422,7 +422,7 @@ class OptimisationTask:
         known = self._exact(found.at)
         if known is None:
             return found
-        ends = value_of(problem.objective, known.values)
+        ends = value_of(problem.objective, known.values, shared=False)
         value = float(ends.upper if problem.upper else ends.lower)
         bound = min(found.bound or 0.0, value)
         return replace(found, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=known.estimate)

@@ -151,10 +151,11 @@ def points_of_magnitude(
 
 def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
     names = function.parameters
+    powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
     scales = SCALES if len(names) == 1 else SCALES[:SCALES_OF_SEVERAL_SIZES]
     if not seed:
-        ends = [_start(function, name) for name in names]
+        ends = [_start(function, name, powers.get(name)) for name in names]
         corners = list(product(*ends))
         random.shuffle(corners)
         # Where all sizes are just above those of leaves, bounds of leaves matter most.
@@ -165,11 +166,24 @@ def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         scale = scales[turn % len(scales)]
         value = 1 + random.randrange(scale)
         most = 3, 20, scale
-        yield {name: value if same else 1 + random.randrange(most[random.randrange(3)]) for name in names}
+        yield {
+            name: _draw(random, value if same else 1 + random.randrange(most[random.randrange(3)]), powers.get(name))
+            for name in names
+        }
 
 
-def _start(function: SizeFunction, name: str) -> tuple[int, ...]:
+def _draw(random: Random, value: int, every: int | None) -> int:
+    """A value as it is, or a power of 2 near it or of any magnitude: few values near others are powers."""
+    if every is None:
+        return value
+    exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
+    return 1 << (every * exponent)
+
+
+def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
     """Small values, and those where a case begins or ends."""
+    if every is not None:
+        return tuple(2 ** (every * k) for k in range(7))
     least = function.least.get(name, -2)
     values = {least + more for more in (0, 1, 2)}
     for equation in function.equations:

@@ -153,3 +153,21 @@ def test_the_cache_of_a_named_machine_is_not_that_of_the_project(project: Path) 
     (project / "pyproject.toml").unlink()
     with contextlib.chdir(project):
         assert cli(*asked).out == inside.out
+
+
+@pytest.mark.parametrize("command", [["cost", "f.algo"], ["diff", "f.algo", "f.algo"], ["check", "f.algo"]])
+def test_facts_name_sizes_for_every_command_that_takes_them(project: Path, command: list[str]) -> None:
+    (project / "pyproject.toml").write_text('[tool.archline]\nwhere = "n >= 2 and nn >= 3"\n', encoding="utf-8")
+    with contextlib.chdir(project):
+        ran = cli(*command)
+        assert (ran.code, "pyproject.toml:2:21: AL401: there is no size `nn`" in ran.err) == (2, True)
+        # Another program of the project may have it.
+        (project / "g.algo").write_text(BLOCKS.replace("b: size", "nn: size"), encoding="utf-8")
+        assert cli(*command).code == 0
+
+
+def test_a_baseline_that_does_not_exist_is_an_error_at_its_line(project: Path) -> None:
+    code, printed = checked(project, 'baseline = "costs"')
+    assert (code, "pyproject.toml:2:12: AL442: `costs` does not exist" in printed) == (2, True)
+    code, printed = checked(project, "", "--baseline", "costs")
+    assert (code, "costs: AL442" in printed) == (2, True)

@@ -75,12 +75,12 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
             module[name].assuming(left)
 
 
-def require_sizes_of_project(project: Configuration, views: Iterable[CheckView]) -> None:
+def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> None:
     """Raise ArchlineError (AL401) for a fact of the project about a size that no target and no program of it has."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
     # Those of the cache are meant for claims about `io` of any program; P and K for programs on grids alone.
     spans, names = {name: fact.span for fact in facts for name in s.names(fact) - {"Z", "L"}}, set[str]()
-    for path in chain((Path(view.path) for view in views), project.programs):
+    for path in chain(map(Path, targets), project.programs):
         if spans.keys() <= names:
             return
         try:

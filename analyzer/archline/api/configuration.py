@@ -102,7 +102,9 @@ class Configuration:
         return BETWEEN.join(self.where)
 
     def placed(self, problem: Diagnostic) -> Diagnostic:
-        """What is wrong with these facts, at its place in the file."""
+        """What is wrong with these facts, or with the baseline as a whole, at its place in the file."""
+        if self.source is not None and problem.path is not None and problem.path == self.baseline:
+            return replace(problem, span=_place(self.source, "baseline"), path=None)
         span = problem.span
         place = None if self.source is None else _place(self.source, "where")
         if span is None or place is None or span.source.text != self.facts:

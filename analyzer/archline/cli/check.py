@@ -103,7 +103,8 @@ def execute(options: argparse.Namespace) -> int:
                 raise ArchlineError([Diagnostic(rules.DEFECT, each, path=found.path) for each in found.defects])
     if views and not problems:
         with reported():
-            require_sizes_of_project(project, views) if options.where is None else require_sizes(tasks, views)
+            paths = [each.path for each in views]
+            require_sizes_of_project(project, paths) if options.where is None else require_sizes(tasks, views)
         if problems:
             views.clear()
     report = CheckReport(

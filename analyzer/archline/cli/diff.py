@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.changes import diff
+    from archline.api.checks import require_sizes_of_project
     from archline.costs.sizes import read_sizes
     from archline.report import changes
 
@@ -46,6 +47,9 @@ def execute(options: argparse.Namespace) -> int:
     # Its facts may be about other programs than these.
     own = {"where": options.where is None, "at": not whole and tuple(options.sizes or ()) == project.sizes}
     try:
+        if options.where is None:
+            targets = (x for x in (options.head, options.base) if x is not None and x.endswith(".algo"))
+            require_sizes_of_project(project, [x for x in targets if Path(x).is_file()])
         found = diff(
             options.base,
             options.head,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,58 @@ def test_a_division_rounds_down_as_the_note_says(tmp_path: Path) -> None:
     program = "algorithm f(x: inout real[n]):\n    for i in 0..n{}2:\n        x[i] += 1.0\n"
     assert last(program.format("/")).cost().assumptions == ("2 divides n",)
     assert last(program.format("//")).cost().assumptions == ()
+
+
+# What people write in other languages, what stands there, and what the first hint says to write in its place.
+FOREIGN = [
+    (ONE + lines("for i in range(n):", "    x[i] = 1.0"), "for i in range(n):", "for i in 0..n:"),
+    (ONE + lines("for i in range(1, n):", "    x[i] = 1.0"), "for i in range(1, n):", "for i in 1..n:"),
+    (ONE + lines("for i in range(1, n, 2):", "    x[i] = 1.0"), "for i in range(1, n, 2):", "for i in 1..n step 2:"),
+    (ONE + lines("for i in range(n - 1, -1, -1):", "    x[i] = 1.0"), "for i in range(n - 1, -1, -1):", "for i in n - 1 downto 0:"),
+    (ONE + lines("for (int i = 0; i < n; i++)", "    x[i] = 1.0"), "for (int i = 0; i < n; i++)", "for i in 0..n:"),
+    (ONE + lines("for (i = 1; i <= n - 1; ++i)", "    x[i] = 1.0"), "for (i = 1; i <= n - 1; ++i)", "for i in 1..n - 1 + 1:"),
+    (ONE + lines("for i in 0..=n:", "    x[0] = 1.0"), "..=n", "..n + 1"),
+    (ONE + lines("s: real = 0.0", "s += x[0]"), "s: real = 0.0", "local s: real = 0.0"),
+    (ONE + lines("float s = 0.0", "s += x[0]"), "float s = 0.0", "local s: real = 0.0"),
+    (ONE + lines("double s = 0;", "s += x[0]"), "double s = 0;", "local s: real = 0"),
+    (ONE + lines("x[0] = math.sqrt(x[1])"), "math.sqrt(", "sqrt("),
+    (ONE + lines("x[0] <- 1.0"), "<-", "="),
+    (ONE + lines("x[0] = pow(x[0], 2)"), "pow(x[0], 2)", "x[0]^2"),
+    (ONE + lines("x[0] = x[0]**2"), "**", "^"),
+    (ONE + lines("x[0] = float(d)"), "float(", "real_of("),
+    (ONE + lines("for i in 0..len(x):", "    x[i] = 1.0"), "len(x)", "n"),
+    (ONE + lines("for i in 0..x.shape[0]:", "    x[i] = 1.0"), "x.shape[0]", "n"),
+    (ONE + lines("local y: real[n] = zeros(n)", "y[0] = x[0]"), "zeros(n)", "0"),
+    (ONE + lines("swap(x[0], x[1])"), "swap(x[0], x[1])", "local t: real = x[0]\n    x[0] = x[1]\n    x[1] = t"),
+    (ONE + lines("x[0], x[1] = x[1], x[0]"), "x[0], x[1] = x[1], x[0]", "local t: real = x[0]\n    x[0] = x[1]\n    x[1] = t"),
+    (ONE + lines("requires n >= 2", "x[0] = 1.0"), "requires", "where"),
+    (ONE + lines("x[0] = true"), "true", "1.0"),
+    ("algorithm f(x: in out real[n]):\n    x[0] = 1.0\n", "in out", "inout"),
+    ("algorithm f(x: &real[n]):\n    x[0] = 1.0\n", "&", "inout "),
+    ("algorithm f(x: inout real[n]) -> void:\n    x[0] = 1.0\n", " -> void", ""),
+]  # fmt: skip
+SAID = {"n": "`n` of `x: real[n]`", "0": "= 0`", "x[0]^2": "`^`", "1.0": "1 and 0", "": "leave out `-> void`"}
+"""What hints say that do not have the very text."""
+
+
+@pytest.mark.parametrize(("text", "written", "proposed"), FOREIGN)
+def test_what_other_languages_write_has_a_hint_that_is_accepted(text: str, written: str, proposed: str) -> None:
+    hint = hints(text)[0]
+    assert SAID.get(proposed, proposed.partition("\n")[0].replace("= x[0]", "= a").strip()) in hint
+    assert text.count(written) == 1
+    load_text(text.replace(written, proposed))
+
+
+RANGES = [
+    ("0..n", lambda n: range(n)),
+    ("1..n", lambda n: range(1, n)),
+    ("1..n step 2", lambda n: range(1, n, 2)),
+    ("n - 1 downto 0", lambda n: range(n - 1, -1, -1)),
+]
+
+
+@pytest.mark.parametrize(("loop", "python"), RANGES)
+def test_ranges_run_as_often_as_in_python(loop: str, python: Callable[[int], range]) -> None:
+    """The proposed loops have as many iterations as Python's ranges."""
+    flops = last(ONE + lines(f"for i in {loop}:", "    x[i] += 1.0")).cost().flops
+    assert [flops.at(n=n) for n in (2, 5, 8)] == [len(python(n)) for n in (2, 5, 8)]

@@ -132,6 +132,22 @@ def test_capacities_of_caches_are_in_powers_of_two(written: str, size: int) -> N
         assert (" of 2^" in found.as_written) == written.endswith(("KB", "kB", "MB", "GB"))
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        *((f"32 {unit}", "write KiB") for unit in ("K", "k", "kb", "kib", "KIB", "Kib")),
+        *((f"1 {unit}", "write MiB") for unit in ("M", "mb", "mib")),
+        *((f"1 {unit}", "write GiB") for unit in ("G", "gb")),
+        *((f"4096 {unit}", "multiply by the bytes of a word") for unit in ("word", "words", "w")),
+    ],
+)
+def test_units_that_are_none_have_a_hint(written: str, said: str) -> None:
+    with pytest.raises(ArchlineError, match=said):
+        parameter("fast_memory", written)
+    unit = said.removeprefix("write ")
+    assert " " in unit or parameter("fast_memory", f"{written.split()[0]} {unit}").value in (2**15, 2**20, 2**30)
+
+
 def test_other_units_are_in_powers_of_ten() -> None:
     assert parameter("bandwidth", "1 GB/s").value == 10**9
     with pytest.raises(ArchlineError):

@@ -177,6 +177,10 @@ def respelt(text: str) -> str:
 
 def unit_hint(written: str, base: str) -> str:
     """What to write for a unit that is none, or not one of this dimension."""
+    if base == "B" and (match := re.fullmatch(r"([kmgt])i?b?", written.strip(), re.IGNORECASE)):
+        return f"write {match[1].upper()}iB"
+    if base == "B" and re.fullmatch(r"w|words?", written.strip()):
+        return "multiply by the bytes of a word, and write B"
     meant = respelt(written)
     unit = parse_unit(meant)
     lacking = "" if unit is None or base == "1" else str(dimension(base).times(unit.dimension, -1))

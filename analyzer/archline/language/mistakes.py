@@ -21,8 +21,45 @@ _ARGUMENT = r"(\w+|\([^()]*\))"
 _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
 """A number in a claim, and a unit behind it."""
 
-# Patterns are searched in the line without its comment; the first that is found speaks.
+_PART = r"\s*([^(),]*?[^(),\s])\s*"
+_RANGE = r"^\s*((?:parallel\s+)?for\s+\w+)\s+in\s+range\s*\("
+_COUNTED = (
+    r"^\s*for\s*\(\s*(?:\w+\s+)?(\w+)\s*=\s*([^;]*[^;\s])\s*;\s*\1\s*{}\s*([^;=]*[^;=\s])\s*;"
+    r"\s*(?:\1\s*\+\+|\+\+\s*\1)\s*\)"
+)
+_VALUE = r"\s*=\s*([^;]*[^;\s])"
+FOREIGN_FUNCTIONS = {
+    "len": "an extent is a size that the type names: `n` of `x: real[n]`",
+    "pow": "a power is written `^`",
+    "float": "write `real_of(...)`",
+    "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
+    "print": "a sketch has no output",
+    "zeros": "write `local t: real[n] = 0`",
+    **dict.fromkeys(
+        ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
+    ),
+    "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
+}
+"""What to write for functions of other languages."""
+
+# Patterns are searched in the line without its comment; the first that is found speaks, with what it matched.
 _LINES: tuple[tuple[str, str], ...] = (
+    (rf"{_RANGE}{_PART}\)", r"write `\1 in 0..\2:`"),
+    (rf"{_RANGE}{_PART},{_PART}\)", r"write `\1 in \2..\3:`"),
+    (rf"{_RANGE}{_PART},\s*-1\s*,\s*-1\s*\)", r"write `\1 in \2 downto 0:`"),
+    (rf"{_RANGE}{_PART},{_PART},\s*([^(),\s-]+)\s*\)", r"write `\1 in \2..\3 step \4:`"),
+    (_COUNTED.format("<"), r"write `for \1 in \2..\3:`"),
+    (_COUNTED.format("<="), r"write `for \1 in \2..\3 + 1:`"),
+    (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),
+    (r"\.\.=\s*(\w+)", r"the end of a range is left out: write `..\1 + 1`"),
+    (rf"^\s*(?:float|double|real)\s+(\w+){_VALUE}", r"write `local \1: real = \2`"),
+    (rf"^\s*(\w+)\s*:\s*(real|int){_VALUE}", r"write `local \1: \2 = \3`"),
+    (r"\b(?:math|np|numpy)\.(\w+)\s*\(", r"write `\1(...)`"),
+    (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
+    (r"^\s*algorithm\b.*&|\bin\s+out\b", "an array that is read and written is `x: inout real[n]`"),
+    (r"->\s*(void|None)\b", r"leave out `-> \1`"),
+    (r"^\s*(requires|require|given|suppose)\b", "a fact about sizes is written `where n >= 2`, right below the header"),
+    (r"^\s*\S+\[[^\]]*\]\s*,.*=", FOREIGN_FUNCTIONS["swap"]),
     (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
     (r"^\s*(def|fn|func|function|procedure|proc|subroutine)\b", "write `algorithm name(x: real[n]):`"),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
@@ -74,7 +111,7 @@ _LINES: tuple[tuple[str, str], ...] = (
 
 def line_hint(line: str) -> str | None:
     """The hint of the first mistake that the line's code shows, or None."""
-    return next((hint for pattern, hint in _LINES if re.search(pattern, line)), None)
+    return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
 
 
 def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
@@ -92,6 +129,8 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
         return "equality is written `==`"
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
+        return "assignment is written `=`"
+    if kind == "LESS" and line[column:].startswith("-") and "ASSIGN_PLAIN" in accepted:
         return "assignment is written `=`"
     if kind in _COMPARISON and not _COMPARISON & set(accepted):
         return "comparisons do not chain: write `0 < n and n < 3`"

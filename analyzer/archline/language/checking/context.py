@@ -194,6 +194,8 @@ class BodyContext:
             hint = f"`{name}` was defined in a block that has ended; define it before that block"
             self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
         else:
+            if name in ("true", "True", "false", "False", "None", "null"):
+                advice = "there are numbers alone: write 1 and 0"
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
             hint = self.findings.closest(name, self.scope.names()) or advice or (size if self.integers else number)

@@ -12,6 +12,7 @@ from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import agree, combine, length, shown
 from archline.language.checking.scopes import Role, SymbolEntry, hint_to_know
 from archline.language.diagnostics import counted
+from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.records import replace
 
@@ -242,7 +243,8 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     library = body.library
     if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
         return
-    hint = body.findings.closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    hint = FOREIGN_FUNCTIONS.get(call.function)
+    hint = hint or body.findings.closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)

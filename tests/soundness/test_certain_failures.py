@@ -233,21 +233,11 @@ def test_an_index_may_be_restricted_by_callers() -> None:
     subject("algorithm f(x: inout real[n], i: index):\n    x[i + n] = 1.0\n").cost()
 
 
-@pytest.mark.parametrize(("call", "wrong"), [("g(x, y)", "y"), ("whole(A)", "A")])
-def test_arguments_of_other_shapes_are_refused(call: str, wrong: str) -> None:
-    # Some sizes are equal in the branch, so that the checker's samples do not decide.
-    text = FRAME.format(f"if n <= 2*m:\n        {call}") + CALLEE
-    module = load_text(text)
-    failures = misplaced_accesses(module, module.algorithms["f"])
-    for each in failures:
-        with pytest.raises(ArchlineError) as caught:
-            execute(
-                module, module.algorithms["f"], generate(module, module.algorithms["f"], each.sizes), compiled=False
-            )
-        assert caught.value.diagnostics[0].rule.code == "AL505"
-    found = refused(text)
-    assert found.rule.code == "AL232"
-    assert found.message.startswith(f"`{wrong}` does not fit ")
+@pytest.mark.parametrize("call", ["g(x, y)", "whole(A)"])
+def test_arguments_of_other_shapes_are_refused(call: str) -> None:
+    with pytest.raises(ArchlineError) as caught:
+        load_text(FRAME.format(f"if n <= 2*m:\n        {call}") + CALLEE)
+    assert caught.value.diagnostics[0].rule.code == "AL232"
 
 
 def test_arguments_that_fit_where_the_header_says_so() -> None:

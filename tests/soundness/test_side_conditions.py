@@ -232,7 +232,6 @@ def test_messages_about_what_is_called_name_the_sizes_of_the_run() -> None:
         ("put(x, k)", (2, 1, 2, 1), "AL501", "`v[e]` is outside `v: real[w]` (index 2, extent 2), in a run of `f` at "),
         ("broadcast x along i from k", (2, 1, 2, 2), "AL506", "`where root < P` of `broadcast_tree` is false in this "),
         ("line(x, k) along j", (4, 1, 3, 2), "AL530", "the axis `q` of `line` has 2 processors, and `e` is 3, at "),
-        ("alltoall x along i into y", (3, 3, 1, 2), "AL506", "`where P divides n` of `alltoall_naive` is false in "),
     ):
         found = loads(f"{GRID}    {body}\n{ON_GRID}")["f"]
         at = dict(zip("nmkg", sizes, strict=True)) | {"P": sizes[-1] ** 2}

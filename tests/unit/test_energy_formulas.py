@@ -28,7 +28,7 @@ from archline.expr.text import format_expression
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from energy_support import exact, made, positive, refusal, whole_machines
+from energy_support import exact, held, made, positive, refusal, whole_machines
 
 F = Fraction
 NAMES = ("a", "b", "c")
@@ -152,7 +152,9 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
     found = bounds_of(expr, names)
     point: Any = {f"{name}_low": low for name, (low, _) in ends.items()}
     point |= {f"{name}_high": high for name, (_, high) in ends.items()}
-    expected = value_of(expr, {name: Interval.of(each) for name, each in ends.items()})
+    box = {name: Interval.of(each) for name, each in ends.items()}
+    expected = value_of(expr, box, shared=False)
+    assert held(expected, value_of(expr, box))
     for end, each in ((expected.lower, found.lower), (expected.upper, found.upper)):
         value = evaluate(each, point)
         low, high = (value.lower, value.upper) if isinstance(value, Interval) else (F(value), F(value))

@@ -37,7 +37,7 @@ def test_wrapping_loses_nothing(sentence: str, width: int) -> None:
 @given(st.fractions())
 def test_exact_numbers_read_back(value: Fraction) -> None:
     assert Fraction(exact(value)) == value
-    assert Fraction(readable(value)) == value or len(exact(value)) > 60
+    assert abs(Fraction(readable(value)) - value) <= abs(value) / 10**8 or len(exact(value)) > 60
 
 
 def test_long_numbers() -> None:
@@ -45,7 +45,7 @@ def test_long_numbers() -> None:
     assert exact(10**10_000) == "1" + "0" * 10_000
     assert readable(10**10_000) == "1" + "0" * 19 + "... (10001 digits)"
     assert readable(-(10**100)) == "-1" + "0" * 19 + "... (101 digits)"
-    assert point_text({"n": 3, "f": Fraction(7, 2)}) == "n = 3, f = 7/2"
+    assert point_text({"n": 3, "f": Fraction(7, 2)}) == "n = 3, f = 3.5"
 
 
 def test_bounds_hold_counts() -> None:

@@ -102,7 +102,7 @@ class Configuration:
         return BETWEEN.join(self.where)
 
     def placed(self, problem: Diagnostic) -> Diagnostic:
-        """What is wrong with these facts, or with the baseline as a whole, at its place in the file."""
+        """Place a mistake in the facts, or a missing baseline, in the file of the project."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
             return replace(problem, span=_place(self.source, "baseline"), path=None)
         span = problem.span

@@ -137,7 +137,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _require_baseline(file: str) -> None:
-    """Raise ArchlineError (AL442) for a file that is no baseline, before anything is derived."""
+    """Raise ArchlineError (AL442) for a file that is not a baseline, before anything is derived."""
     from archline.api.baselines import accepted
 
     accepted(file)

@@ -81,7 +81,7 @@ class PictureView:
 
 
 def short_text(cell: Cell, digits: int = 5) -> str:
-    """A cell with so many significant digits."""
+    """Format a cell, a number with the given significant digits."""
     match cell:
         case float():
             return f"{cell:.{digits}g}"

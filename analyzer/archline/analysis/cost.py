@@ -29,6 +29,7 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
 """The least and the greatest count at sizes."""
+LeastAt = Callable[[Mapping[str, int | Fraction]], Fraction]
 Explanation = Callable[[], Recurrence | None]
 """The recurrence with its solution and proofs; None where there is none."""
 
@@ -177,8 +178,9 @@ class Cost:
     each with what it looks at. `orders` says what it is O of under facts. `orderless` bounds it from below in any
     order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
-    sharper than bounds. `explain` gives how a recursive algorithm's bounds come about, which is written when asked for,
-    `reached` what its calls reach by indices, and `touched` what they touch in full. `recursion` is what it satisfies.
+    sharper than bounds; `least_at` gives the first alone, far sooner. `explain` gives how a recursive algorithm's
+    bounds come about, which is written when asked for, `reached` what its calls reach by indices, and `touched` what
+    they touch in full. `recursion` is what it satisfies.
     `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
     """
 
@@ -195,6 +197,7 @@ class Cost:
     orders: Orders | None = field(default=None, repr=False, compare=False)
     orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
+    least_at: LeastAt | None = field(default=None, repr=False, compare=False)
     explain: Explanation | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[ReachedRegion, ...]] | None = field(default=None, repr=False, compare=False)
     touched: tuple[TouchedRegion, ...] = field(default=(), repr=False, compare=False)
@@ -280,7 +283,7 @@ def mapped(
 
     Where bounds hold, and what they rest on, stays; what is known of growth and of the derivation does not.
     """
-    own = cost.ends
+    own, least = cost.ends, cost.least_at
     return replace(
         cost,
         lower=None if cost.lower is None else lower(cost.lower),
@@ -291,6 +294,7 @@ def mapped(
         ),
         lowers=tuple((name, lower(each)) for name, each in cost.lowers),
         ends=None if own is None else lambda point: ends(point, own(point)),
+        least_at=None if least is None else lambda point: ends(point, (least(point),) * 2)[0],
         orders=None,
         orderless=None,
         explain=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archline.algebra.effort import late
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.costs import rules
 from archline.costs.arrays import upper_of
@@ -31,6 +33,8 @@ from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import OF_CACHE
 
+MOST_SHARPENED = 20_000
+"""Of more points bounds from below are those of closed forms alone."""
 LEAST = "least "
 """What the names of lower bounds on metrics begin with."""
 
@@ -128,6 +132,17 @@ def is_whole(value: Any) -> bool:
 def as_floats(value: Any) -> Any:
     """Values in floating point."""
     return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
+
+
+def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
+    """Raise bounds from below at points of whole numbers to those by windows, as far as time allows."""
+    for place in range(len(bounds) if cost.least_at is not None and len(bounds) <= MOST_SHARPENED else 0):
+        if place % 64 == 0 and late():
+            break
+        with suppress(EvaluationError):
+            assert cost.least_at is not None
+            sharper = cost.least_at({name: int(values[place]) for name, values in points.items()})
+            bounds[place] = max(bounds[place], float(sharper))
 
 
 def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:

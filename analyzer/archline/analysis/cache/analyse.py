@@ -76,8 +76,12 @@ class MissBounds:
             # In a branch that is not taken, log2(n) need not be a number.
             return Fraction(0), self._access_count_bound(sizes)
 
+    def add_lower_bounds(self, sizes: Sizes) -> int:
+        """Add up the bounds from below. Raises EvaluationError."""
+        return sum(each.at(sizes) for each in self.lower)
+
     def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
-        least = sum(each.at(sizes) for each in self.lower)
+        least = self.add_lower_bounds(sizes)
         if any(value >> MAX_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
         else:
@@ -272,6 +276,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         lowers=levels[1:],
         orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integer_point(point)),
+        least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
     return cost if known else _or_all_accesses(cost, counted())
 

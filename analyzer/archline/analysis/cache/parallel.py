@@ -55,6 +55,7 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         orders=None,
         orderless=None,
         ends=bounds_at,
+        least_at=None,
     )
 
 

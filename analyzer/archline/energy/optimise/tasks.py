@@ -362,6 +362,8 @@ class OptimisationTask:
                 else:
                     end = upper_at if name == metric else lower_at
                     values[name] = end(cost, whole, length, missing).astype(np.float64)
+                    if name != metric:
+                        arrays.sharpen_one_by_one(values[name], cost, whole)
         if not missing.any():
             return dict(points), values, sharp
         kept = {name: each[~missing] if np.ndim(each) else each for name, each in values.items()}

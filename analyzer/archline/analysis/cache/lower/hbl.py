@@ -32,7 +32,7 @@ from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.windows import is_known, slope_of
 from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
-from archline.records import record
+from archline.records import memoised, record
 
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
 """The lines that a segment fetches, as multiples of the lines of the cache."""
@@ -46,6 +46,7 @@ class IterationSpace:
     exponents: tuple[Fraction, ...]
     times: tuple[int, ...]
 
+    @memoised
     def max_iterations(self, words: int) -> int:
         """Bound the iterations that see at most a number of words of all arrays together.
 

@@ -1,0 +1,43 @@
+"""What a cost is at least at sizes, found without the other end: what a search leaves out points by."""
+
+from __future__ import annotations
+
+import pytest
+
+import archline as al
+from archline.analysis.cost import ends_at
+from archline.energy.optimise.points import Candidates
+
+TARGETS = ("dense.matmul::matmul_blocked", "dense.transpose::transpose_blocked", "stencil.jacobi_1d::jacobi_1d")
+
+
+@pytest.mark.parametrize("metric", ["io", "bytes"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("size", [1, 7, 24])
+def test_the_lower_end_by_itself_is_that_of_both(target: str, size: int, metric: str) -> None:
+    report = al.algorithm(target).cost()
+    cost = report.cost(metric)
+    point = {**dict.fromkeys(report.parameters, size), "b": 5, "L": 4, "Z": 64}
+    assert cost.least_at is not None
+    assert cost.least_at(point) == ends_at(cost, point)[0]
+
+
+def test_of_tiles_few_are_evaluated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    evaluated = Candidates._evaluated
+
+    def counted(self: Candidates, place: int, kept: tuple[int, ...]) -> object:
+        tried.append(place)
+        return evaluated(self, place, kept)
+
+    monkeypatch.setattr(Candidates, "_evaluated", counted)
+    found = al.optimise(
+        "dense.matmul::matmul_blocked",
+        machine="xeon-e5-2650l-v3",
+        over="b=1..96",
+        at={"n": 96, "m": 96, "p": 96},
+        cache=al.Cache(1024, 8),
+        minimise="bytes",
+    )
+    assert found.status == "optimal"
+    assert 0 < len(set(tried)) < 48

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
@@ -148,31 +148,17 @@ class _Search:
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
         alternatives = [each for each in self.cost.alternatives if each.shown]
-        last, factors = len(alternatives) - 1, list(self.factors)
-        found: dict[int, tuple[int, OptimalityRegime]] = {}
-
-        def ask(place: int, smaller: int = len(factors)) -> None:
-            """What is known of an alternative, if its factor comes before that of one of smaller caches."""
-            each = alternatives[place]
-            regime = self._of_alternative("" if each.when == "Z >= L" else each.when, each, smaller)
-            found[place] = smaller if regime.factor is None else factors.index(regime.factor), regime
-
-        pending = [(0, last)]
-        for place in dict.fromkeys((last, 0)) if alternatives else ():
-            ask(place)
-        while pending:
-            low, high = pending.pop()
-            if high - low > 1 and found[low][0] != found[high][0]:
-                middle = (low + high) // 2
-                ask(middle, found[low][0])
-                pending += [(low, middle), (middle, high)]
-        rank = len(factors) + 1
-        for _, (own, regime) in sorted(found.items()):
+        factors, rank = list(self.factors), len(self.factors) + 1
+        # The largest caches come first, as trials are few; of the others only smaller factors than before are tried.
+        largest = [self._of_alternative(each, len(factors)) for each in alternatives[-1:]]
+        for regime in chain((self._of_alternative(each, rank) for each in alternatives[:-1]), largest):
+            own = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
             if own < rank:
                 rank = own
                 yield regime
 
-    def _of_alternative(self, when: str, each: ConditionalBound, most: int) -> OptimalityRegime:
+    def _of_alternative(self, each: ConditionalBound, most: int) -> OptimalityRegime:
+        when = "" if each.when == "Z >= L" else each.when
         if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:

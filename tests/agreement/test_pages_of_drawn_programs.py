@@ -97,6 +97,25 @@ def test_no_page_prints_what_check_refutes(kind: str, seed: int, tmp_path) -> No
     assert not refuted(make(seed), metrics, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("cases", 1014),  # a growth where n <= 11, and 0 elsewhere
+        ("cases", 1045),
+        ("cases", 1057),  # O(n*m) in all cases
+        ("recursions", 1039),  # n*log2(n)^2
+        ("recursions", 1055),
+        ("guards on grids", 1054),  # a condition that wraps on a narrow page
+        ("rotations", 1032),
+        ("arrays", 1039),
+        ("arrays", 1061),
+    ],
+)
+def test_growths_are_read_with_their_conditions_from_each_format(kind: str, seed: int, tmp_path) -> None:
+    make, metrics = DRAWN[kind]
+    assert not refuted(make(seed), metrics, tmp_path)
+
+
 def test_a_case_at_some_remainders_is_not_printed_as_one_everywhere(tmp_path) -> None:
     text = """
 algorithm main(x: inout real[n], m: size):
@@ -144,3 +163,18 @@ def test_values_of_a_page_are_those_of_all_commands(kind: str, seed: int, tmp_pa
             break
     assert compared, "\n".join(refusals)
     print(f"{compared} points compared, {len(refusals)} refused: {refusals}")
+
+
+@pytest.mark.parametrize(
+    ("seed", "sizes", "cache"),
+    [
+        (1014, {"n": 1}, al.Cache(Z=10, L=2)),
+        (1014, {"n": 8}, al.Cache(Z=4, L=2)),
+        (1034, {"n": 1, "m": 2}, al.Cache(Z=2, L=1)),
+        pytest.param(1049, {"n": 8, "m": 1}, al.Cache(Z=16, L=2), marks=long),
+    ],
+)
+def test_a_run_lies_within_the_forms_of_the_case_that_applies(seed: int, sizes, cache, tmp_path) -> None:
+    file = tmp_path / "program.algo"
+    file.write_text(AT_SIZES["arrays"](seed))
+    assert not list(disagreements_at(al.algorithm(f"{file}::main"), sizes, cache))

@@ -83,14 +83,14 @@ class Finished:
     compile_seconds: float
 
 
-def launch(plan: RunPlan, compiled: bool | None) -> Finished:
+def launch(plan: RunPlan, compiled: bool | None, steps: int | None = None) -> Finished:
     """Run to the end, or raise ArchlineError."""
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Finished | Room | None:
         return _try_plain(plan, fuel) if room is None else _try_compiled(plan, room)
 
     fuel = PLAIN_STEPS if plan.bound.words <= PLAIN_WORDS else None
-    return launched(plan, compiled, attempt, Room(2 * plan.bound.words + SPARE_WORDS), fuel)
+    return launched(plan, compiled, attempt, Room(2 * plan.bound.words + SPARE_WORDS), fuel, steps)
 
 
 def launched(

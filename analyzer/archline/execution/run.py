@@ -64,8 +64,8 @@ def execute(
 
     On a grid `engine` is "simulated" or "mpi": a rank of MPI for each processor. Under `mpiexec` all ranks call this
     with the same arguments, and all get the same result; else the ranks are started here. A rank that has waited for
-    `timeout` seconds makes sure that not all do. A run as plain Python on simulated processors stops (AL528) after so
-    many `steps` of one of them.
+    `timeout` seconds makes sure that not all do. A run as plain Python, on one processor or simulated ones, stops
+    (AL528) after so many `steps` of one of them.
 
     With `prices`, the seconds of a unit of each metric of `paths.METRICS`, the time of the path that takes longest is
     followed on a grid too. `path` is a metric of paths, or "time" (with prices), whose longest path is kept piece by
@@ -85,7 +85,7 @@ def execute(
     _check_path(algorithm, engine, path)
     plan = RunPlan(module, algorithm, bound, line, cache, options, progress, prices, path)
     if not algorithm.grid:
-        return _result(plan, launch(plan, compiled), trace)
+        return _result(plan, launch(plan, compiled, steps), trace)
     if tracing:
         message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
         raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
@@ -99,8 +99,12 @@ def execute(
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
 
 
+MAX_TRIED = 1_000_000
+"""A trial run stops after so many steps of a processor: a loop may have 2^31 iterations before what it looks for."""
+
+
 def tried(
-    module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int | None = None
+    module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIED
 ) -> Run | Diagnostic | None:
     """A run as plain Python on generated data, or what stopped it; None where there is no data of these sizes.
 

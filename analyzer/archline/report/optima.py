@@ -88,6 +88,8 @@ def _notes(answer: Optimisation) -> Iterator[str]:
     end = "upper" if answer.problem.upper else "lower"
     if found.lower != found.value:
         yield f"costs that are only bounded count at their {end} ends"
+        if "power" in (answer.problem.minimise, *(each.bounded for each in answer.problem.constraints)):
+            yield "power counts with its energy and time at opposite ends: `energy` has closer bounds on it"
     yield from found.notes
     if answer.assumptions:
         yield f"assuming {', '.join(answer.assumptions)}"

@@ -13,6 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
+from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown, Source, both_sides, partition_sizes
 from archline.analysis.metrics.tally import DerivationStep
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, conjunction
@@ -63,25 +64,6 @@ FEW_LINES = 64
 """Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
 Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
 """What a cost is O of under facts, by conditions, or why that is not known."""
-
-
-@record(eq=False)
-class Residency:
-    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
-
-    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
-    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access. Lines lie `along` a
-    dimension of the array.
-    """
-
-    array: str
-    extents: tuple[Poly, ...]
-    along: int
-    places: tuple[int, ...]
-    loop: str | None
-    held: Poly
-    fetched: Poly
-    given_up: tuple[str, ...] = ()
 
 
 @record(eq=False)
@@ -210,6 +192,37 @@ class Cost:
         """Whether both bounds are the same expression."""
         return self.lower is not None and self.lower == self.upper
 
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds besides `lower` and `upper`: by caches, large ones first, by cases of the sizes, and by loops."""
+        source: Source = "cases" if all(regime.conditions for regime in self.regimes) else "recurrence"
+        parts = [(Region(x.conditions, x.cases, partial(tuple, x.where)), x) for x in self.regimes]
+        return (
+            *map(_bound_by_cache, reversed(self.alternatives)),
+            *(bound for where, x in parts for bound in both_sides(where, x.lower, x.upper, source)),
+            *(Bound("lower", value, source="footprint", by=by) for by, value in self.lowers),
+        )
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The parts of the sizes with the bounds in each; empty if the cost is unknown."""
+        return () if self.lower is None or self.upper is None else partition_sizes(self.bounds, self.lower, self.upper)
+
+    @cached_property
+    def plans(self) -> tuple[Bound, ...]:
+        """The upper bounds under conditions on the cache, small caches first."""
+        return tuple(bound for bound in reversed(self.bounds) if bound.side == "upper" and not bound.where.cases)
+
+    @cached_property
+    def by_cache(self) -> tuple[Bound, ...]:
+        """The upper bounds under conditions on the cache that pages show, small caches first."""
+        return tuple(bound for bound in self.plans if bound.shown == "page")
+
+    @cached_property
+    def by_loop(self) -> tuple[Bound, ...]:
+        """The lower bounds by loops, which hold everywhere besides `lower`."""
+        return tuple(bound for bound in self.bounds if bound.by)
+
     @property
     def valued(self) -> bool:
         """Whether it has values at sizes: a recurrence has, also without a form."""
@@ -219,6 +232,13 @@ class Cost:
     def recurrence(self) -> Recurrence | None:
         """How a recursive algorithm's bounds come about; None where there is no recurrence."""
         return None if self.explain is None else self.explain()
+
+
+def _bound_by_cache(alternative: ConditionalBound) -> Bound:
+    where = Region(alternative.needs, written=lambda: (alternative.where,))
+    shown: Shown = "page" if alternative.shown else "growth" if alternative.lean else "values"
+    value, smooth, keeping = alternative.upper, alternative.smooth, alternative.keeping
+    return Bound("upper", value, where, shown=shown, smooth=smooth, keeping=keeping)
 
 
 def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:

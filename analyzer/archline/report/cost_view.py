@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ class CostRow(Cost):
     def of(cost: Cost, at: Point | None, derived: DerivedCosts | None = None) -> CostRow:
         """The row of a cost."""
         shown = tuple(each for each in cost.alternatives if each.shown)
-        own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": shown}
+        own = {attribute.name: getattr(cost, attribute.name) for attribute in fields(cost)}
+        own |= {"metric": cost.metric.removeprefix("flops."), "alternatives": shown}
         return CostRow(**own, at=at, cost=cost, derived=derived)
 
     @property

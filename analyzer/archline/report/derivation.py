@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
+from archline.analysis.bounds import Residency
 from archline.analysis.cache.parallel import ScheduleBound
-from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Regime, Residency, TouchedRegion
+from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Regime, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult

@@ -15,6 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_tree
+from archline.analysis.bounds import Residency
 from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.references import build_references, without_remainders
@@ -31,7 +32,7 @@ from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_p
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
 from archline.analysis.cache.upper.split_outer import SplitLoopBound
-from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
+from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, ends_at, mapped
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError

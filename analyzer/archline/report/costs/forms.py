@@ -8,8 +8,9 @@ from math import prod
 from operator import itemgetter
 
 from archline.algebra.polynomial import Poly
+from archline.analysis.bounds import Residency
 from archline.analysis.cache.chosen_regimes import LINE, is_constant, point_of, select_regimes, value_at, words_needed
-from archline.analysis.cost import ConditionalBound, Regime, Residency
+from archline.analysis.cost import ConditionalBound, Regime
 from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
 from archline.expr.text import Formula, behind, joined, phrase

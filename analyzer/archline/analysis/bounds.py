@@ -55,6 +55,11 @@ class Region:
         """The conditions as text with `where` in front."""
         return phrase("where ", self.when) if self.facts else self.when
 
+    @property
+    def head(self) -> str:
+        """The conditions as text in front of a form."""
+        return f"{self.label}: " if self.when else ""
+
     def is_implied(self, facts: Facts) -> bool:
         """Test whether facts imply the conditions."""
         return all(map(facts.nonnegative, self.needs))
@@ -134,6 +139,11 @@ class Piece:
     where: Region
     lowers: tuple[Bound, ...]
     uppers: tuple[Bound, ...]
+
+    @property
+    def when(self) -> str:
+        """The conditions on the sizes as text."""
+        return self.where.when
 
     @property
     def lower(self) -> Poly:

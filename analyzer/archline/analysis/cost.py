@@ -208,6 +208,16 @@ class Cost:
         """The parts of the sizes with the bounds in each; empty if the cost is unknown."""
         return () if self.lower is None or self.upper is None else partition_sizes(self.bounds, self.lower, self.upper)
 
+    @property
+    def by_case(self) -> tuple[Piece, ...]:
+        """The pieces of a cost that has several; empty if one has all sizes."""
+        return tuple(piece for piece in self.pieces if piece.where.cases)
+
+    @property
+    def facts_by_piece(self) -> Iterator[tuple[Piece, Facts | None]]:
+        """Each piece with the facts of each of its cases; None for one that has all sizes."""
+        return ((piece, case) for piece in self.pieces for case in piece.where.cases or (None,))
+
     @cached_property
     def plans(self) -> tuple[Bound, ...]:
         """The upper bounds under conditions on the cache, small caches first."""
@@ -357,13 +367,13 @@ class Costs:
         """An expression in the algorithm's sizes, in the language's syntax."""
         return Formula(self.tree(value))
 
-    def restrict_to(self, regime: Regime | None) -> Costs:
-        """Restrict the costs to a regime, where sizes may be positive that may vanish elsewhere."""
-        if regime is None or not self.may_vanish:
+    def restrict_to(self, region: Region) -> Costs:
+        """Restrict the costs to a region, where sizes may be positive that may vanish elsewhere."""
+        if not region.cases or not self.may_vanish:
             return self
 
         def is_positive(value: Poly) -> bool:
-            return all(case.positive(value.substitute(case.rewrites)) for case in regime.cases)
+            return all(case.positive(value.substitute(case.rewrites)) for case in region.cases)
 
         indices = self.index_range
         if indices is not None and is_positive(indices.distance):
@@ -379,16 +389,12 @@ class Costs:
 
 
 def cost_text(costs: Costs, cost: Cost) -> str:
-    """A cost that is known in one line, by its regimes where it has some."""
-    assert cost.lower is not None
-    assert cost.upper is not None
-    if not cost.regimes:
-        return _between(costs, cost.lower, cost.upper)
-    texts = (_between(costs.restrict_to(regime), regime.lower, regime.upper) for regime in cost.regimes)
-    heads = (f"{'where ' if regime.where else ''}{regime.when}: " for regime in cost.regimes)
-    return "; ".join(map("".join, zip(heads, texts, strict=True)))
+    """A cost that is known in one line, by its pieces."""
+    return "; ".join(
+        f"{piece.where.head}{_format_piece(costs.restrict_to(piece.where), piece)}" for piece in cost.pieces
+    )
 
 
-def _between(costs: Costs, lower: Poly, upper: Poly) -> str:
-    exact = lower == upper
-    return costs.text(lower) if exact else f"at least {costs.text(lower)}, at most {costs.text(upper)}"
+def _format_piece(costs: Costs, piece: Piece) -> str:
+    lower = costs.text(piece.lower)
+    return lower if piece.exact else f"at least {lower}, at most {costs.text(piece.upper)}"

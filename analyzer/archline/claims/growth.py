@@ -33,18 +33,13 @@ def growth_pieces(
 
     With `blocks` the upper bound keeps m*floor(e/m), which is at most e.
     """
-    if not cost.regimes:
-        assert cost.lower is not None
-        assert cost.upper is not None
-        return [Growth(*readable_bounds(costs, (cost.lower, cost.upper), known, blocks), facts)]
     return [
         Growth(
-            *readable_bounds(costs, (regime.lower, regime.upper), case, blocks),
-            (*facts, *facts_of_case(case)),
-            regime.where,
+            *readable_bounds(costs, (piece.lower, piece.upper), known if case is None else case, blocks),
+            (*facts, *(() if case is None else facts_of_case(case))),
+            piece.where.facts,
         )
-        for regime in cost.regimes
-        for case in regime.cases
+        for piece, case in cost.facts_by_piece
     ]
 
 
@@ -54,12 +49,12 @@ def pieces_by_cases(
     """Convert an exact form for the growth prover in cases of its sizes, in one or several ways."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
-    by_regimes = [
-        GrowthCase(regime.conditions, case, regime.lower, regime.upper)
-        for regime in cost.regimes
-        for case in regime.cases
+    by_piece = [
+        GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
+        for piece, case in cost.facts_by_piece
+        if case is not None
     ]
-    for cases in [by_regimes] if by_regimes else in_cases(cost.lower, known):
+    for cases in [by_piece] if by_piece else in_cases(cost.lower, known):
         found = []
         for case in cases:
             low = case.lower
@@ -90,7 +85,7 @@ def over_range(
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     found = in_other_forms(cost, indices.moved, indices.facts)
-    ends = (found.lower, found.upper, *(end for regime in found.regimes for end in (regime.lower, regime.upper)))
+    ends = (found.lower, found.upper, *(end for piece in found.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
     return found, indices.written_facts(facts), indices.facts(known)

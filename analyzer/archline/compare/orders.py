@@ -245,7 +245,7 @@ class CostOrder:
         facts, found, same = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
         for name, each in self.amounts.items():
             facts, found[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
-            if each.cost.exact and each.cost.lower is not None and not each.cost.regimes:
+            if each.cost.exact and each.cost.lower is not None and not each.cost.by_case:
                 # Equal costs are one symbol: the span over the work of what is serial is 1.
                 found[name] = same.setdefault(each.in_sizes(each.cost.lower, self.sizes.scope), found[name])
         for name, part in self.parts.items():
@@ -385,28 +385,24 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
 
 # The bounds of amounts
 def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
-    """The bounds of an amount where some facts hold, by the cases of its regimes."""
-    cost, scope = amount.cost, sizes.scope
-    assert cost.lower is not None
-    assert cost.upper is not None
-
-    def ends(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> _Ends:
-        low, high = ([as_fractions(amount.in_sizes(each, scope)) for each in side] for side in (lowers, uppers))
-        return low, high
-
-    if cost.regimes and not cost.alternatives:
-        for regime in cost.regimes:
-            for case in regime.cases:
-                more = [substituted_fact(each, amount.sizes) for each in facts_of_case(case)]
-                if not some_fact_excluded(more, scope.with_facts(facts)):
-                    yield with_all(facts, more, scope), ends([regime.lower], [regime.upper])
-        return
-    lowers = [cost.lower, *(value for _, value in cost.lowers)]
-    needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
-    shown = [needs[each] for each in reversed(cost.alternatives) if each.shown] if apart else []
-    for case in _parts(facts, shown):
-        holding = [each.upper for each in reversed(cost.alternatives) if all(map(case.nonnegative, needs[each]))]
-        yield case, ends(lowers, [*holding, cost.upper])
+    """The bounds of an amount where some facts hold, by its pieces and by conditions on the cache."""
+    scope, plans = sizes.scope, amount.cost.plans[::-1]
+    needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
+    shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
+    for piece, own in amount.cost.facts_by_piece:
+        more = [] if own is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(own)]
+        if own is not None and some_fact_excluded(more, scope.with_facts(facts)):
+            continue
+        for case in _parts(with_all(facts, more, scope), shown):
+            low, high = (
+                [
+                    as_fractions(amount.in_sizes(bound.value, scope))
+                    for bound in bounds
+                    if all(map(case.nonnegative, needs.get(bound, ())))
+                ]
+                for bounds in (piece.lowers, piece.uppers)
+            )
+            yield case, (low, high)
 
 
 def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:

@@ -127,11 +127,6 @@ def _map_smooth(smooth: Smooth, form: Callable[[Poly], Poly]) -> tuple[list[list
     return None if unrounded is None else (unrounded[0], form(unrounded[1]))
 
 
-def both_sides(where: Region, lower: Poly, upper: Poly, source: Source = "cases") -> tuple[Bound, Bound]:
-    """Bound a cost from below and from above in a region."""
-    return Bound("lower", lower, where, source), Bound("upper", upper, where, source)
-
-
 @record(eq=False)
 class Piece:
     """A part of the sizes, with the bounds there: upper ones for large caches first, those without conditions last."""
@@ -161,6 +156,11 @@ class Piece:
         return self.lower == self.upper
 
     @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds of both sides."""
+        return (*self.lowers, *self.uppers)
+
+    @property
     def by_sizes(self) -> bool:
         """Whether guards on sizes make the piece, and not the cases of a recurrence."""
         return self.uppers[-1].source == "cases" and bool(self.where.needs)
@@ -174,12 +174,17 @@ class Piece:
         return Interval(max(lower), min(upper))
 
 
+def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases") -> Piece:
+    """Make the piece of a region with one bound on each side."""
+    return Piece(where, (Bound("lower", lower, where, source),), (Bound("upper", upper, where, source),))
+
+
 def partition_sizes(bounds: Sequence[Bound], lower: Poly, upper: Poly) -> tuple[Piece, ...]:
     """Split the sizes in the parts that bounds by cases have, with all bounds; one part if there are none.
 
     The bounds that hold at all sizes are `lower` and `upper` then.
     """
-    by_cases = [bound for bound in bounds if bound.where.cases] or both_sides(EVERYWHERE, lower, upper)
+    by_cases = [bound for bound in bounds if bound.where.cases] or build_piece(EVERYWHERE, lower, upper).bounds
     further = [bound for bound in bounds if not bound.where.cases]
 
     def list_side(side: Side, some: Sequence[Bound], region: Region | None = None) -> list[Bound]:

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import ConditionalBound, Cost, Costs
+from archline.analysis.bounds import Bound, Region
+from archline.analysis.cost import Cost, Costs
 from archline.expr import build as b
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
@@ -59,10 +60,10 @@ class Entry:
     programs: dict[str, int] = field(default_factory=dict)
 
 
-def regimes(cost: Cost) -> list[ConditionalBound]:
-    """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
-    shown = (each for each in cost.alternatives if each.shown)
-    return sorted(shown, key=lambda each: (len(each.when), each.when), reverse=True)
+def sort_by_cache(*costs: Cost) -> list[Bound]:
+    """The bounds of costs by conditions on the cache: those of large caches first, the last one always holds."""
+    shown = (bound for cost in costs for bound in cost.by_cache)
+    return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 
 
 def written(costs: Costs) -> list[str]:
@@ -71,7 +72,8 @@ def written(costs: Costs) -> list[str]:
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        for upper, when in [(each.upper, f" when {each.when}") for each in regimes(cost)] or [(cost.upper, "")]:
+        by_cache = [(bound.value, f" when {bound.where.when}") for bound in sort_by_cache(cost)]
+        for upper, when in by_cache or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
             found.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
     return sorted(found)
@@ -130,7 +132,7 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
 def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
     """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
-    alternatives: list[ConditionalBound] = []
+    by_cache: list[Bound] = []
     for text in texts:
         body, _, when = text.partition(" when ")
         ends = {each.op: _value(each.right, scope, text) for each in parse_facts(body) if isinstance(each, s.Binary)}
@@ -139,11 +141,11 @@ def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
         if when:
             facts = [each for each in parse_facts(when) if isinstance(each, s.Binary)]
             needs = tuple(_value(each.left, scope, text) - _value(each.right, scope, text) for each in facts)
-            alternatives.append(ConditionalBound(partial(b.joined, "and", facts), needs, upper, lambda: None))
+            by_cache.append(Bound("upper", upper, Region(needs, written=partial(tuple, [b.joined("and", facts)]))))
     lower, upper = bounds[0]
-    found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
-    general = regimes(found)[-1:]
-    return replace(found, status="bounded", upper=general[0].upper) if general else found
+    found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, bounds=tuple(by_cache))
+    general = sort_by_cache(found)[-1:]
+    return replace(found, status="bounded", upper=general[0].value) if general else found
 
 
 def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:

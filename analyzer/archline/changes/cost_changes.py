@@ -13,10 +13,11 @@ from archline.algebra.effort import LazyList
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
+from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, by_metric, recorded, regimes, written
+from archline.changes.baseline import NO_BASELINE, by_metric, recorded, sort_by_cache, written
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
@@ -126,10 +127,10 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
         return None
     if cost.upper is None:
         return "unknown"
-    # The last regime is the general one.
-    general = regimes(cost)[-1:]
-    shown = replace(cost, upper=general[0].upper) if general else replace(cost, regimes=cost.regimes[::-1])
-    return cost_text(subject.report.costs, shown) + (f" when {general[0].when}" if general else "")
+    # The last bound by cache is the general one, and the last case of the sizes comes first.
+    general = sort_by_cache(cost)[-1:]
+    shown = replace(cost, upper=general[0].value) if general else replace(cost, bounds=cost.bounds[::-1])
+    return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
 def _more_required(one: AlgorithmUnderFacts, other: AlgorithmUnderFacts) -> str:
@@ -160,11 +161,10 @@ class _Versions:
         elif new.upper is None:
             found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
-            conditions = {each.when: each.where for each in both}
+            conditions = {bound.where.when: bound.where for bound in sort_by_cache(old, new)}
             last = next(reversed(conditions), "")
             found = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
-            found += (x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last))
+            found += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
         changed = [each for each in found if each.verdict not in (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS)]
         changed = changed or list(self._of_values(plain))
         if not changed:
@@ -174,16 +174,15 @@ class _Versions:
         growth = {"old": self.old.report.growth(old) if known else None, "new": self.new.report.growth(new)}
         return [replace(each, growth=growth) for each in changed]
 
-    def _in_regime(self, plain: CostChange, where: s.Fact, last: bool) -> Iterator[CostChange]:
+    def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
         """What changed where a condition on the cache holds.
 
         Other bounds that a version has there count as well. Where it has none under this condition itself, that of the
-        older version may have risen only, that of the newer one fallen only. All regimes have one lower bound, of which
+        older version may have risen only, that of the newer one fallen only. All regions have one lower bound, of which
         the last one speaks.
         """
-        old, new, sizes = self._amounts((where,))
-        when = format_fact(where)
-        (olds, of_old), (news, of_new) = (_bounds_in(each, when, sizes) for each in (old, new))
+        old, new, sizes = self._amounts(region.facts)
+        (olds, of_old), (news, of_new) = (_bounds_in(each, region.when, sizes) for each in (old, new))
         falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)
         if not rises and not falls:
@@ -191,7 +190,7 @@ class _Versions:
         before, after = (
             cost_text(each.report.costs, bounds[0].cost) for each, bounds in ((self.old, olds), (self.new, news))
         )
-        shown = replace(plain, old=before, new=after, when=when)
+        shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
         for each in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
             if (rises or each.verdict not in r.RISES) and (falls or each.verdict not in r.FALLS):
@@ -200,7 +199,7 @@ class _Versions:
     def _moves_of_whole(self) -> list[Move]:
         """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
         old, new, sizes = self._whole
-        proved = [] if regimes(old.cost) or regimes(new.cost) else _moves(old, new, sizes)
+        proved = [] if old.cost.by_cache or new.cost.by_cache else _moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
         for point in self._realistic:
             if values := self._values_at(point):
@@ -303,7 +302,7 @@ class _Versions:
         yield point
         if "Z" not in point or any("Z" in at for at in self.at):
             return
-        needs = (need for side in self._whole[:2] for each in regimes(side.cost) for need in each.needs)
+        needs = (need for side in self._whole[:2] for bound in side.cost.by_cache for need in bound.where.needs)
         least = set[int]()
         for need in needs:
             with suppress(*NO_VALUE):
@@ -414,11 +413,11 @@ def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCo
     Others hold there too, those of large caches first; besides that of the regime only those of larger caches.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    every = regimes(cost)
-    at = next((at for at, each in enumerate(every) if each.when == when), None)
-    known = [each for each in every[:at] if all(never_negative(facts.simplify(need), facts) for need in each.needs)]
+    every = sort_by_cache(cost)
+    at = next((at for at, bound in enumerate(every) if bound.where.when == when), None)
+    known = [x for x in every[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
     held = [*([] if at is None else every[at : at + 1]), *known]
-    uppers = [each.upper for each in held] or [each for each in (cost.upper,) if each is not None]
+    uppers = [bound.value for bound in held] or [each for each in (cost.upper,) if each is not None]
     found = (Cost(cost.metric, "exact" if cost.lower == each else "bounded", cost.lower, each) for each in uppers)
     return [replace(amount, cost=each) for each in found], at is not None
 
@@ -436,7 +435,7 @@ def _some_at_most(bounds: Sequence[SizedCost], other: SizedCost, sizes: Sizes) -
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
     """The values of the forms of a cost: the least of the upper bounds that hold there. Raises an EvaluationError."""
     cost, own = amount.cost, amount.at(point)
-    held = [each.upper for each in regimes(cost) if all(evaluate(need, own) >= 0 for need in each.needs)]
+    held = [bound.value for bound in sort_by_cache(cost) if bound.where.contains(own)]
     forms: Iterable[Poly | None] = held or [cost.upper]
     ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, each), own) for each in forms]
     return Interval(ends[0][0], min(high for _, high in ends))

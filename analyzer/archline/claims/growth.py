@@ -10,7 +10,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.printing import to_tree
-from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.analysis.bounds import Region
+from archline.analysis.cost import FEW_LINES, Cost, Costs
 from archline.claims.growth_cases import GrowthCase, in_cases, union_conditions
 from archline.claims.growth_forms import readable_bounds
 from archline.expr import build as b
@@ -68,14 +69,12 @@ def pieces_by_cases(
 
 
 def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
-    """Map the bounds of a cost and of its regimes, and the facts of their cases."""
+    """Map the bounds of a cost and of its pieces, and the facts of their cases; without those by cache and by loop."""
     assert cost.lower is not None
     assert cost.upper is not None
-    regimes = tuple(
-        Regime(regime.where, tuple(map(known, regime.cases)), form(regime.lower), form(regime.upper))
-        for regime in cost.regimes
-    )
-    return replace(cost, lower=form(cost.lower), upper=form(cost.upper), regimes=regimes)
+    pieces = [(piece, Region((), tuple(map(known, piece.where.cases)), piece.where.written)) for piece in cost.by_case]
+    bounds = tuple(replace(x, value=form(x.value), where=region) for piece, region in pieces for x in piece.bounds)
+    return replace(cost, lower=form(cost.lower), upper=form(cost.upper), bounds=bounds)
 
 
 def over_range(
@@ -140,10 +139,7 @@ def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
     """Test whether all arrays of a recursive algorithm fit in the cache, even if it has few lines."""
-    return any(
-        alternative.needs != (ONE_LINE,) and all(map(known.nonnegative, alternative.needs))
-        for alternative in cost.alternatives
-    )
+    return any(plan.where.needs != (ONE_LINE,) and plan.where.is_implied(known) for plan in cost.plans)
 
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:

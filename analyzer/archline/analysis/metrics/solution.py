@@ -1,4 +1,4 @@
-"""Represent the solution of a metric's recurrence: one form, or a regime for each case without calls."""
+"""Represent the solution of a metric's recurrence: one form, or a piece for each case without calls."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from functools import partial
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.cost import Ends, Regime
+from archline.analysis.bounds import Piece, Region, build_piece
+from archline.analysis.cost import Ends
 from archline.ir.amounts import Amount, KnownAmount, map_known
-from archline.records import field, record, replace
+from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, among
 
 
 @record(eq=False)
 class MetricSolution:
-    """The solution of a metric: bounds in one expression, and by regimes if that reads better.
+    """The solution of a metric: bounds in one expression, and by pieces if that reads better.
 
     `ends` gives the lower and the upper count at sizes, if the recurrences of both are functions of the sizes
     alone. `proofs` show how the form or the bounds of the recursive cases are known.
     """
 
     amount: Amount
-    regimes: tuple[Regime, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     ends: Ends | None = field(default=None, repr=False)
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
@@ -43,10 +44,15 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
         low, high = low + one * first.value, high + one * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
     skipped = [each.decisions for each in recursive]
-    regimes = [Regime(among(a.decisions, skipped), (a.facts,), a.value, b.value) for a, b in ends]
-    regimes.append(Regime((), tuple(each.facts for each in recursive), lower, upper))
+    parts = [
+        (Region((), (a.facts,), partial(among, a.decisions, skipped)), known_in_sizes(facts, a.value, b.value))
+        for a, b in ends
+    ]
+    others = Region((), tuple(each.facts for each in recursive))
+    parts.append((others, known_in_sizes(facts, lower, upper)))
     known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
+    pieces = (build_piece(region, bounds.lower, bounds.upper, "recurrence") for region, bounds in parts)
+    return MetricSolution(known, tuple(pieces))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
@@ -60,11 +66,6 @@ def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
     """Express both bounds in the sizes as the program names them."""
     low = facts.restore(lower)
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
-
-
-def _restored(regime: Regime, facts: Facts) -> Regime:
-    known = known_in_sizes(facts, regime.lower, regime.upper)
-    return replace(regime, lower=known.lower, upper=known.upper)
 
 
 def _indicator(decisions: tuple[Decision, ...]) -> Poly:

@@ -57,3 +57,15 @@ def test_bounds_by_cache_hold_within_the_form_for_all_caches(
     point = dict(zip(names, sizes.values(), strict=False)) | cache
     for cost in (io_cost(module, algorithm), traffic_cost(module, algorithm, "bytes")):
         assert_pieces(cost, point)
+
+
+@pytest.mark.parametrize(
+    "target", ["sort.mergesort::mergesort", "dense.matmul_recursive::matmul_subtract_co", "scan.recursive::sum_tree"]
+)
+@given(POINTS)
+@settings(max_examples=drawn(40), deadline=None)
+def test_cases_of_recurrences_cover_all_sizes_once(target: str, sizes: dict[str, int]) -> None:
+    module, algorithm = load(target)
+    names = module.signatures[algorithm].size_names
+    for cost in derive(module, algorithm):
+        assert_pieces(cost, dict(zip(names, sizes.values(), strict=False)))

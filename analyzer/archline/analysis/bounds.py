@@ -25,6 +25,8 @@ Source = Literal["cases", "recurrence", "metric", "plan", "footprint"]
 Shown = Literal["page", "values", "growth"]
 """The use of a bound: a page shows it, it only sharpens values and proofs, or only claims on growth read it."""
 OTHERWISE = "otherwise"
+Written = Callable[[], tuple[s.Fact, ...]]
+"""Gives conditions as facts."""
 
 
 @record(eq=False)
@@ -38,7 +40,7 @@ class Region:
 
     needs: tuple[Poly, ...] = ()
     cases: tuple[Facts, ...] = field(default=(), repr=False)
-    written: Callable[[], tuple[s.Fact, ...]] = field(default=tuple, repr=False)
+    written: Written = field(default=tuple, repr=False)
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:

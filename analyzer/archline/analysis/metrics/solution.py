@@ -7,7 +7,7 @@ from functools import partial
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.bounds import Piece, Region, build_piece
+from archline.analysis.bounds import Piece, Region, Written, build_piece
 from archline.analysis.cost import Ends
 from archline.ir.amounts import Amount, KnownAmount, map_known
 from archline.records import field, record
@@ -44,14 +44,18 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
         low, high = low + one * first.value, high + one * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
     skipped = [each.decisions for each in recursive]
-    parts = [
-        (Region((), (a.facts,), partial(among, a.decisions, skipped)), known_in_sizes(facts, a.value, b.value))
-        for a, b in ends
+
+    def build(indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: Written = tuple) -> Piece:
+        # An indicator is 1 in its case, and 0 elsewhere.
+        region, values = Region((facts.restore(indicator - 1),), cases, written), known_in_sizes(facts, low, high)
+        return build_piece(region, values.lower, values.upper, "recurrence")
+
+    pieces = [
+        build(indicator, (a.facts,), a.value, b.value, partial(among, a.decisions, skipped))
+        for indicator, (a, b) in zip(taken, ends, strict=True)
     ]
-    others = Region((), tuple(each.facts for each in recursive))
-    parts.append((others, known_in_sizes(facts, lower, upper)))
+    pieces.append(build(rest, tuple(each.facts for each in recursive), lower, upper))
     known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
-    pieces = (build_piece(region, bounds.lower, bounds.upper, "recurrence") for region, bounds in parts)
     return MetricSolution(known, tuple(pieces))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -434,11 +434,8 @@ def _some_at_most(bounds: Sequence[SizedCost], other: SizedCost, sizes: Sizes) -
 
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
     """The values of the forms of a cost: the least of the upper bounds that hold there. Raises an EvaluationError."""
-    cost, own = amount.cost, amount.at(point)
-    held = [bound.value for bound in sort_by_cache(cost) if bound.where.contains(own)]
-    forms: Iterable[Poly | None] = held or [cost.upper]
-    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, each), own) for each in forms]
-    return Interval(ends[0][0], min(high for _, high in ends))
+    forms = replace(amount.cost, ends=None, at_most=(), at_least=())
+    return Interval(*whole_ends_at(forms, amount.at(point)))
 
 
 def _texts(point: Point) -> dict[str, str]:

@@ -89,11 +89,11 @@ def _compared(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = F
     scale = 1 - STRICT if strict else 1.0
     result: Alternatives = ((),)
     upper = _side(great, names)
-    for minimum_ in _side(small, names):
+    for small_part in _side(small, names):
         reached = (
-            tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in maximum_)
-            for low, a in minimum_
-            for most in upper
+            tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in great_part)
+            for low, a in small_part
+            for great_part in upper
         )
         result = _both(result, tuple(part for rows in reached if (part := _settled(rows)) is not None))
     return result

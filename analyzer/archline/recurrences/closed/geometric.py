@@ -302,12 +302,12 @@ def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fm
         if start > 0:
             solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), UNITY)]))
 
-    def rank(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
+    def rank_powers(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
         only = all(base == size_factor(size) for base in powers)
         return only, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
     places = _places(map(clock.at, (0, 1, 2, 5, 12, 31)))
-    return Closed(sum_tree(_added(solution, rank)), _domain(size, start, stride), places)
+    return Closed(sum_tree(_added(solution, rank_powers)), _domain(size, start, stride), places)
 
 
 def _starts(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:

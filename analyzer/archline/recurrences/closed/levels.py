@@ -78,7 +78,7 @@ class Depth:
         depth = self._depth
         quotient = Poly.symbol(self.size) * self.end**-1
 
-        def rewrite(poly: Poly) -> Poly:
+        def rewrite_terms(poly: Poly) -> Poly:
             total = ZERO
             for monomial, coefficient in poly.terms.items():
                 term = Poly.constant(coefficient)
@@ -96,11 +96,11 @@ class Depth:
                     whole, remainder = divmod(power, roots) if atom == root else (0, power)
                     return quotient**whole * a.exponential(base, depth.scaled(remainder))
                 case _ if LEVEL in atom.names:
-                    return atom.rebuild(tuple(map(rewrite, atom.parts))) ** power
+                    return atom.rebuild(tuple(map(rewrite_terms, atom.parts))) ** power
                 case _:
                     return Poly.of_atom(atom, power)
 
-        return rewrite(value)
+        return rewrite_terms(value)
 
     @property
     def _growth(self) -> Poly:

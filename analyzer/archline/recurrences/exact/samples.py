@@ -55,11 +55,11 @@ def _cached_by_shape(
     """Cache the results of a generator for all functions of the same shape."""
 
     @lru_cache(maxsize=MAX_CACHED_SETS)
-    def cached(shape: _Shape, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
+    def compute_cached(shape: _Shape, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
         return tuple(generate(shape.function, *positional, **named))
 
     def cached_for(function: SizeFunction, /, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return cached(_Shape.of(function), *positional, **named)  # type: ignore[arg-type]
+        return compute_cached(_Shape.of(function), *positional, **named)  # type: ignore[arg-type]
 
     return cached_for
 

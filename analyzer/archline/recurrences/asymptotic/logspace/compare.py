@@ -271,19 +271,19 @@ def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
         return True
     branches = 0
 
-    def escapes(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
+    def can_escape(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
         """Test whether somewhere in the part the term may exceed the chosen terms and a member of each group."""
         nonlocal branches
         branches += 1
         if not groups or branches > MAX_BRANCHES:
             return branches > MAX_BRANCHES or not covered(term, chosen, part)
         for peer in groups[0]:
-            smaller = part.cut(add_scaled(term.powers, peer.powers, fmpq(-1)))
-            if smaller.rays and not covered(term, (peer,), smaller) and escapes((*chosen, peer), groups[1:], smaller):
+            inside = part.cut(add_scaled(term.powers, peer.powers, fmpq(-1)))
+            if inside.rays and not covered(term, (peer,), inside) and can_escape((*chosen, peer), groups[1:], inside):
                 return True
         return False
 
-    return not escapes((), sorted(formula, key=len), region)
+    return not can_escape((), sorted(formula, key=len), region)
 
 
 @record

@@ -56,7 +56,7 @@ _ONE: Terms = (((), Fraction(1)),)
 
 @record
 class Number:
-    """A real number, above/below. `rational` makes one, `constant` reads one."""
+    """A real number, above/below. `make_rational` makes one, `evaluate_constant` reads one."""
 
     above: Terms
     below: Terms = _ONE

@@ -11,7 +11,7 @@ calls do not change, the function is a sum of terms, to each of which this appli
 Neither holds of a recursion that does not end: an `IntegerRecurrence` is proved to end.
 
 Calls that multiply sizes by constants divide them exactly: at the sizes of any run the recurrence is the one over real
-sizes, whose leaf at P = 1 is one at P <= 1 (`over_reals`).
+sizes, whose leaf at P = 1 is one at P <= 1 (`build_real_recurrence`).
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class OneSide:
 
 
 def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
-    """Return r and c of a value r*n + c, or None if it has no such form; c is None if rounding makes it vary."""
+    """Return r and c of a value r*n + c, or None if it has no such form; c is None if it is rounded."""
     ratio, offset, rounded = fmpq(0), fmpq(0), False
     for monomial, coefficient in value.terms.items():
         match monomial:

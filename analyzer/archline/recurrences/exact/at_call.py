@@ -351,7 +351,7 @@ def _powers_in(value: Poly) -> Iterator[Poly]:
 
 
 def log_references(function: SizeFunction) -> tuple[Poly, ...]:
-    """Return arguments of reference logarithms: sizes, or their sum if data splits it, plus small constants.
+    """Return arguments of reference logarithms: sizes, and their sum if data splits it, plus small constants.
 
     If calls share exponents of powers, these replace the sizes.
     """

@@ -89,7 +89,7 @@ class BasisTerm:
 
     @property
     def degree(self) -> int:
-        """The degree of its growth in the sizes; logarithms count as 0, powers of logarithms as 2."""
+        """The degree of its growth in the sizes; logarithms count as 0, powers with logarithms as exponents as 2."""
         return max(map(_growth, self.value.terms), default=0)
 
     @property

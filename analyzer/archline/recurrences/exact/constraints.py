@@ -42,7 +42,7 @@ Value = Callable[[int], Fraction | None]
 def unroll_small_exponents(
     equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: Value
 ) -> list[Transition]:
-    """Return the steps of an equation, with one base case for each exponent below START if others are called.
+    """Return the steps of an equation, with one base case for each exponent below the induction's minimum.
 
     The costs of other functions have a form of their own at small sizes: a transposition of 2^k elements, down to
     leaves of 16 by 16, costs about 2^k for k <= 8 and little more than that from there on. Bounds without maxima charge

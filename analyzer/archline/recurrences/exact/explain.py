@@ -123,17 +123,15 @@ class _RecurrenceWriter:
             )
 
     def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
-        """Return the ranges of sizes that calls imply in a case, by path; nothing if sizes are unrestricted."""
-        paths = [_sizes_restricted_by_calls(step, self.function) for step in steps]
-        if not all(paths):
+        """Return alternative ranges of sizes that calls imply in a case; none if sizes are unrestricted."""
+        boxes = [_sizes_restricted_by_calls(step, self.function) for step in steps]
+        if not all(boxes):
             return ()
         widest = [
-            path
-            for i, path in enumerate(paths)
-            if not any(_is_wider(wide, path, j < i) for j, wide in enumerate(paths))
+            box for i, box in enumerate(boxes) if not any(_is_wider(wide, box, j < i) for j, wide in enumerate(boxes))
         ]
         return tuple(
-            tuple(self._between(name, limits, steps[0].facts) for name, limits in path.items()) for path in widest
+            tuple(self._between(name, limits, steps[0].facts) for name, limits in box.items()) for box in widest
         )
 
     def _between(self, name: str, limits: Limits, facts: Facts) -> Range:

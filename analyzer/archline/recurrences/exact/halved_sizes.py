@@ -66,7 +66,7 @@ class HalvedSize:
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def allowed(self, step: Transition, upper: bool) -> bool:
-        """Test whether the facts of a step imply what a share is derived from."""
+        """Test whether the facts of a step imply that the shares of its calls are right."""
         if not upper:
             return _at_least(self.whole - 2, step.facts)
         return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)

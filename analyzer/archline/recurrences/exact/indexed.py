@@ -179,7 +179,7 @@ class Sample:
 
 
 class InductiveSearch:
-    """Searches bounds of one function."""
+    """Searches for bounds of one function."""
 
     def __init__(
         self, function: SizeFunction, all_moves: Sequence[IndexCase], declaration: Declaration, values: ValueTable

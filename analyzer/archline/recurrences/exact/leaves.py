@@ -4,9 +4,9 @@ Where sizes above T are halved, down to s at least, a size v is at most min(v, T
 there are at most max(v, s)/s and at least max(v, T)/T leaves along it. At v > T the halves v' and v" of v keep all of
 it: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) + max(v", T) >= v.
 
-Exactly there are 2^k + max(0, v - T*2^k) leaves (`leaf_count`) with k = ceil(log2(floor(v/(T + 1)) + 1)) halvings at
-least, so that v lies from (T + 1)*2^(k - 1) to (T + 1)*2^k - 1: all parts have been halved k - 1 times and are above T.
-After one more halving they are T + 1 at most, and v - T*2^k of them are that, if any. At both halves of v > T the
+Exactly there are 2^k + max(0, v - T*2^k) leaves (`build_leaf_count`) with k = ceil(log2(floor(v/(T + 1)) + 1)) halvings
+at least, so that v lies from (T + 1)*2^(k - 1) to (T + 1)*2^k - 1: all parts have been halved k - 1 times and are above
+T. After one more halving they are T + 1 at most, and v - T*2^k of them are that, if any. At both halves of v > T the
 numbers add up to that of v; where v is at most T it is 1. With a*v + b times this number a bound is linear in the size
 of leaves, instead of a multiple, and so distinguishes leaves of T/2 from those of T.
 """
@@ -108,7 +108,7 @@ class SizeDivision:
     whole: bool = False
 
     def along(self, power: int, upper: bool) -> Poly:
-        """Return the sum of a leaf's term with the size to this power, along the size."""
+        """Return the sum of a leaf's term, with the size to this power, over the leaves along the size."""
         leaf = self.at_leaf(upper)
         if not self.serial:
             return leaf**power

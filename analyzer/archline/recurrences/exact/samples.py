@@ -37,7 +37,7 @@ _Numbered = tuple[int, dict[str, int | Fraction]]
 
 @record
 class _Shape:
-    """The key of what the points of a function depend on, which all metrics of an algorithm share."""
+    """The parts of a function that determine its points; all metrics of an algorithm have the same."""
 
     key: tuple[object, ...]
     function: SizeFunction = field(compare=False)

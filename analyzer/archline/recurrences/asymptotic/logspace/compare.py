@@ -200,7 +200,7 @@ def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone)
 
 
 class _Search:
-    """Searches a max of mins."""
+    """Searches for a max of mins."""
 
     def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces

@@ -197,7 +197,7 @@ class Differences:
         return single[1] >= _ONE and all(by.sign > 0 and self._at_least_one(x.expr) for x, by in single[0].powers)
 
     def comparisons(self, index: object) -> list[Comparison]:
-        """Return the comparisons of a fact whose sides have values and whose divisors are positive."""
+        """Return the comparisons of a fact whose required parts are positive; reject sides that may have no value."""
         comparisons = self._facts.comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:

@@ -142,7 +142,7 @@ def _is_size(of: Monomial) -> bool:
 def below_power(small: Atom, large: Atom, power: Number) -> bool:
     """Test whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
 
-    One power may also be at most another of the same base.
+    Alternatively, one power is at most another of the same base.
     """
     if large.exponent is None or power.sign <= 0:
         return False

@@ -343,7 +343,6 @@ class _Search:
         return expanded(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
     def _called(self, value: Poly, step: LevelStep) -> Poly:
-        """Return the value at the call that a case makes."""
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
         arguments |= {name: Poly.symbol(name) - 1 for name in step.counted}
         if step in self._down:

@@ -404,7 +404,6 @@ class _Reduction:
         return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))
 
     def _mapped(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
-        """Change the calls of the function itself in a value."""
         return with_calls(value, lambda call: change(call) if call.function == self._function.name else None)
 
     def _free(self, value: Poly) -> Poly:

@@ -163,7 +163,6 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
 
 
 def _divided(step: Transition, function: SizeFunction) -> int:
-    """Count the sizes that the calls of a step divide."""
     calls_sizes = [sizes_of_call(function, call.arguments) for _, call in step.calls]
     return sum(any(sizes[name] != Poly.symbol(name) for sizes in calls_sizes) for name in function.sizes)
 

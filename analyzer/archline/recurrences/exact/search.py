@@ -268,7 +268,6 @@ def _layer(
 
 
 def _reached(function: SizeFunction, group: CaseComponent) -> SizeFunction:
-    """Return the function with only the cases that a group reaches."""
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 

@@ -442,7 +442,6 @@ def _between(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
 
 
 def _with_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
-    """Return an expression with other digits for a number."""
     number = s.Real(other, span=build.DERIVED)
     return rewritten(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
 

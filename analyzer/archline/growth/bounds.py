@@ -51,7 +51,7 @@ class DifferenceStep:
     """A difference and its bounds: the rest of its positive terms after `shares` cover the negative terms.
 
     With a `share` s it is at least s times the rest, as no coefficient is negative in powers of factor - least value;
-    `least` holds the bounds of these values.
+    `least` holds the bounds by which the values are least.
     """
 
     of: str

@@ -117,7 +117,7 @@ class _Setting:
         return Cost(metric, "unknown", None, None, f"it is not derived of `{self.subject.name}`")
 
     def facts(self) -> Iterator[s.Fact]:
-        """Yield the facts about the sizes of a claim that hold wherever the algorithm has a run."""
+        """Yield the facts about the sizes of a claim that all runs of the algorithm need."""
         (module, node), tree = self.program, self.subject.report.costs.tree
         needed: list[s.Fact] = [*facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
         needed += [
@@ -282,7 +282,7 @@ class ClaimOfCosts:
         growths |= {name: Growth(part, part) for name, part in parts.items()}
         factors = {name: ONE if value else ZERO for name, value in self.constants.items()}
         left, right = (of_formula(substituted(formula, factors), growths) for formula in (order.left, order.right))
-        required = (each for setting in self.settings.values() for each in setting.facts())
+        required = (fact for setting in self.settings.values() for fact in setting.facts())
         facts = tuple(dict.fromkeys((*required, *self.facts)))
         verdicts: dict[str, GrowthVerdict] = {}
         for side, opposite in (("O", "Omega"), ("Omega", "O")):
@@ -323,7 +323,7 @@ class ClaimOfCosts:
                     yield GrowthVerdict(verdict.outcome, verdict.reason, verdict.proofs)
 
     def _growth_of(self, name: str) -> Growth:
-        """Return the growth of a cost in the sizes of the claim; None under conditions that the claim does not imply."""
+        """Return the growth of a cost in the sizes of the claim; unknown under conditions that it does not imply."""
         setting, metric = self.of_amounts[name]
         in_sizes = setting.subject.in_sizes(everywhere=True)
         growth = in_sizes.growth(metric)
@@ -351,7 +351,7 @@ class ClaimOfCosts:
     def sizes(self) -> Sizes:
         """Return the sizes of all costs together. Raises ArchlineError."""
         settings, held = self.settings.values(), self._held
-        facts = [each for setting in settings for each in setting.facts()]
+        facts = [fact for setting in settings for fact in setting.facts()]
         for amount in self.amounts.values():
             ends = (bound for bound in (amount.cost.lower, amount.cost.upper) if bound is not None)
             free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(

@@ -65,7 +65,7 @@ _Case = tuple[Facts, dict[str, _Ends]]
 
 @record(eq=False)
 class CostOrder:
-    """The claim `left relation right` on formulas of amounts and `parts`, expressions or numbers, with `units` or ""."""
+    """The claim `left relation right` on formulas of amounts and `parts`, expressions or numbers, in known `units`."""
 
     left: s.Expr
     relation: str
@@ -189,7 +189,7 @@ class CostOrder:
     def vanishing(self, side: str) -> str:
         """Name sizes from 1 on, with values, at which only the costs that bound the other side are 0; empty if none.
 
-        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves what is refuted there.
+        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves claims that fail there.
         """
         below = self.right if side == "O" else self.left
         amounts = [self.amounts[name] for name in names_in(below) if name in self.amounts]
@@ -204,7 +204,7 @@ class CostOrder:
             return False
 
     def _zero(self, side: str, start: int) -> str:
-        """Describe a size, from `start` on, at which only the side that should be larger is 0; empty if none is found."""
+        """Describe a size, from `start` on, at which only the side that should be larger is 0; else empty."""
         above, below = _sides(side)
         points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
@@ -421,7 +421,7 @@ def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterat
 
 
 def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
-    """Yield parts of all sizes: where the first condition holds, and where one of its values is below 0, split further."""
+    """Yield parts of all sizes: where the first condition holds, and where a value of it is below 0, split on."""
     for value in conditions[0] if conditions else ():
         if not facts.nonnegative(value):
             yield from _parts(facts.with_nonnegative(-value), conditions[1:])

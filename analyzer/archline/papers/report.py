@@ -1,4 +1,4 @@
-"""The papers re-derived: `archline.papers`, what `archline papers` prints."""
+"""Report the papers, derived again: `archline.papers`, which the command `archline papers` prints."""
 
 from __future__ import annotations
 
@@ -33,34 +33,36 @@ BEFORE_ROUNDING = "its numbers are taken as they may have been before they were 
 
 
 def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
-    """The page of these papers, with the findings on their rows."""
+    """Render the page of these papers, with the findings on their rows."""
     parts = [
         INTRODUCTION,
-        *("\n".join(_section(each, [row for row in found if row.row.paper is each])) for each in papers),
+        *("\n".join(_section(paper, [verdict for verdict in found if verdict.row.paper is paper])) for paper in papers),
     ]
     return "\n".join(parts) + "\n"
 
 
 def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
-    wrong, read, left, equal = ([each for each in found if each.verdict == verdict] for verdict in VERDICTS)
+    wrong, by_reading, left, equal = (
+        [finding for finding in found if finding.verdict == verdict] for verdict in VERDICTS
+    )
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
     yield from (f"{tally(found)}.", "")
     for title, rows in (
-        ("What does not hold", [each for each in wrong if not each.is_slip]),
-        ("Slips of the pen", [each for each in wrong if each.is_slip]),
-        ("What holds under a reading, and not word for word", read),
+        ("What does not hold", [verdict for verdict in wrong if not verdict.is_slip]),
+        ("Slips of the pen", [verdict for verdict in wrong if verdict.is_slip]),
+        ("What holds under a reading, and not word for word", by_reading),
     ):
         if rows:
-            yield from (f"### {title}", "", *(line for each in rows for line in entry(each)))
+            yield from (f"### {title}", "", *(line for verdict in rows for line in entry(verdict)))
     if equal:
         yield from ("### What holds", "", *(line for line in _held(equal)), "")
     if left:
         yield from (
             "### Undecided",
             "",
-            *(f"- {about(each)}: {code(each.row.printed)}; {each.reason}" for each in left),
+            *(f"- {about(verdict)}: {code(verdict.row.printed)}; {verdict.reason}" for verdict in left),
             "",
         )
     if paper.left_out:
@@ -73,19 +75,21 @@ def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
 
 
 def tally(found: Sequence[RowVerdict]) -> str:
-    """How many rows do not hold, hold under a reading, are undecided, and hold."""
-    kinds = Counter(each.verdict for each in found)
-    said = [f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])]
-    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(said))))
+    """Count the rows that do not hold, hold under a reading, are undecided, and hold."""
+    kinds = Counter(verdict.verdict for verdict in found)
+    counts = [
+        f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])
+    ]
+    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(counts))))
 
 
 def about(found: RowVerdict) -> str:
-    """The place of a row and what it is about."""
+    """Return the place of a row and its subject."""
     return ", ".join(filter(None, (f"**{found.row.place}**", found.row.subject)))
 
 
 def entry(found: RowVerdict) -> Iterator[str]:
-    """What explains a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
+    """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
     row = found.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
@@ -93,7 +97,7 @@ def entry(found: RowVerdict) -> Iterator[str]:
     label = "taken as" if sentence else "printed"
     yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
     if not sentence:
-        # What follows of a claim is the claim with another quantifier, as the reason says.
+        # From a claim the same claim follows with another quantifier, as the reason says.
         yield f"- follows: {code(found.derived)}"
     yield f"- {'because' if found.verdict == DIFFERS else 'word for word'} {found.reason}"
     if found.verdict == READING:
@@ -107,39 +111,39 @@ def entry(found: RowVerdict) -> Iterator[str]:
 
 
 def _say_reading(found: RowVerdict) -> str:
-    """Say how the print is taken where it holds."""
+    """State under which reading the print holds."""
     return BEFORE_ROUNDING if found.within_rounding else str(found.row.table("reading")["says"])
 
 
 def _defined(found: RowVerdict) -> str:
-    """What the names mean that the paper gives to parts of the form."""
+    """Explain the names that the paper gives to parts of the form."""
     row = found.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
-    named = [code(f"{name} = {each}") for name, each in row.table("define").items() if name in used]
-    return f", where {', '.join(named)}" if named else ""
+    definitions = [code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used]
+    return f", where {', '.join(definitions)}" if definitions else ""
 
 
 def _held(found: Sequence[RowVerdict]) -> Iterator[str]:
-    """What holds, a line a place."""
-    for place, rows in groupby(found, key=lambda each: each.row.place):
-        said = dict.fromkeys(each.row.subject or code(each.row.printed) for each in rows)
-        yield f"- **{place}**: {'; '.join(said)}"
+    """Yield a line for each place at which rows hold."""
+    for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
+        subjects = dict.fromkeys(verdict.row.subject or code(verdict.row.printed) for verdict in rows)
+        yield f"- **{place}**: {'; '.join(subjects)}"
 
 
 def code(text: str) -> str:
-    """A text as code, with what it holds of marks."""
+    """Format a text as code, with backquotes escaped by doubled marks."""
     marks = "``" if "`" in text else "`"
     return f"{marks}{' '.join(text.split())}{marks}"
 
 
 VERDICTS = (DIFFERS, READING, UNDECIDED, EQUAL)
 LABEL = 15
-"""Columns that the name of a part of an explanation takes."""
+"""The width of the labels in an explanation."""
 
 
 @record
 class Rederived:
-    """The papers that were asked for, with a finding for each row, those that do not hold first."""
+    """The requested papers, with a finding for each row, those that do not hold first."""
 
     papers: tuple[Paper, ...]
     rows: tuple[RowVerdict, ...]
@@ -147,63 +151,78 @@ class Rederived:
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON has it: what is printed at several places is a row for each of them."""
-        rows = [row_document(each, place) for each in self.rows for place in each.row.places if self._asked(place)]
+        """The JSON form; a form that is printed at several places is a row for each place."""
+        rows = [
+            row_document(verdict, place) for verdict in self.rows for place in verdict.row.places if self._asked(place)
+        ]
         return {"version": VERSION, "rows": rows}
 
     def _asked(self, place: str) -> bool:
         return self.place is None or _within(self.place, place)
 
     def explain(self, width: int | None = None) -> str:
-        """As text, with the derivation of each row."""
-        return "\n".join(line for each in self.papers for line in _paper(self, each, width or terminal_width(), True))
+        """Return the text with the derivation of each row."""
+        return "\n".join(line for paper in self.papers for line in _paper(self, paper, width or terminal_width(), True))
 
     def markdown(self) -> str:
-        """The findings as a page of Markdown, by paper."""
+        """Return the findings as a page of Markdown, by paper."""
         return page(self.papers, self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(line for each in self.papers for line in _paper(self, each, terminal_width(), False))
+        return "\n".join(line for paper in self.papers for line in _paper(self, paper, terminal_width(), False))
 
 
 def papers(*names: str, only: str | None = None, place: str | None = None) -> Rederived:
-    """Re-derive what papers print: `papers("scaling")`, or all four. `only` takes a verdict, `place` a place.
+    """Derive again what papers print: `papers("scaling")`, or all four. `only` takes a verdict, `place` a place.
 
-    Raises ArchlineError (AL610 to AL614) for what cannot be read.
+    Raises ArchlineError (AL610 to AL614) for papers, rows and places that cannot be read.
     """
-    known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
-    read = tuple(read_paper(name, INPUTS) for name in names or known)
-    asked = [
-        row for paper in read for row in paper.rows if place is None or any(_within(place, each) for each in row.places)
+    available = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
+    read = tuple(read_paper(name, INPUTS) for name in names or available)
+    requested = [
+        row
+        for paper in read
+        for row in paper.rows
+        if place is None or any(_within(place, row_place) for row_place in row.places)
     ]
-    if place is not None and not asked:
-        places = list(dict.fromkeys(each for paper in read for row in paper.rows for each in row.places))
-        alike = [each for each in places if each.split()[0] == place.split(" ")[0]] or [*places[:6], "and others"]
+    if place is not None and not requested:
+        places = list(dict.fromkeys(row_place for paper in read for row in paper.rows for row_place in row.places))
+        alike = [candidate for candidate in places if candidate.split()[0] == place.split(" ")[0]] or [
+            *places[:6],
+            "and others",
+        ]
         hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
-    found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
-    # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
-    found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.is_slip, each.within_rounding))
-    return Rederived(read, tuple(found), place)
+    findings = [verdict for row in requested for verdict in derived(row) if only in (None, verdict.verdict)]
+    # Sorting is stable: findings of equal keys stay in the order of papers and rows.
+    findings.sort(key=lambda verdict: (VERDICTS.index(verdict.verdict), verdict.is_slip, verdict.within_rounding))
+    return Rederived(read, tuple(findings), place)
 
 
 def _within(asked: str, place: str) -> bool:
-    """Whether a place is the one asked for, or a section inside it."""
+    """Whether a place is the requested one, or a section inside it."""
     return place == asked or place.startswith(f"{asked}.")
 
 
 def derived(row: PrintedRow) -> list[RowVerdict]:
-    """The findings of a row: one, or one for each cell of its column, which names the others that do not hold so."""
-    found = [derive(each) for each in column(row)]
-    wrong = [each.row.text("machines").rpartition("/")[2] for each in found if each.verdict != EQUAL and len(found) > 1]
-    said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
+    """Return the findings of a row: one, or one for each cell of its column, which counts those that differ."""
+    findings = [derive(cell_row) for cell_row in column(row)]
+    wrong = [
+        finding.row.text("machines").rpartition("/")[2]
+        for finding in findings
+        if finding.verdict != EQUAL and len(findings) > 1
+    ]
+    summary = f" ({len(wrong)} of {len(findings)} in this column: {', '.join(wrong)})"
     before, after = (f"{row.text('remark')} (", ")") if row.has("remark") else ("", "")
-    after += said if wrong else ""
-    return [each if each.verdict == EQUAL else replace(each, reason=before + each.reason + after) for each in found]
+    after += summary if wrong else ""
+    return [
+        finding if finding.verdict == EQUAL else replace(finding, reason=before + finding.reason + after)
+        for finding in findings
+    ]
 
 
 def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
-    """A row at one of its places as JSON has it."""
+    """Encode a row at one of its places as JSON."""
     row = found.row
     return {
         "paper": row.paper.name,
@@ -217,30 +236,30 @@ def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
 
 
 def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
-    """What does not hold first, a line each; to `explain`, each row's derivation."""
-    rows = [each for each in result.rows if each.row.paper is paper]
+    """Yield the rows that do not hold first, a line each; to `explain`, each row's derivation."""
+    rows = [finding for finding in result.rows if finding.row.paper is paper]
     if not rows and result.place is not None:
         return
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
     yield f"  {tally(rows)}"
     for verdict in VERDICTS:
-        shown = [each for each in rows if each.verdict == verdict]
+        shown = [finding for finding in rows if finding.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
             lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
-            yield from ("", *(f"  {each}" for each in lines))
+            yield from ("", *(f"  {line}" for line in lines))
         elif shown:
-            yield from ("", f"  {verdict}", *(line for each in shown for line in _row(each, width, explain)))
-    if not (explain or result.place or all(each.verdict == EQUAL for each in rows)):
+            yield from ("", f"  {verdict}", *(line for finding in shown for line in _row(finding, width, explain)))
+    if not (explain or result.place or all(finding.verdict == EQUAL for finding in rows)):
         yield from ("", "  --explain has the derivations")
     yield ""
 
 
 def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
-    """The places of rows that hold, with how many of them do where others of that place do not."""
-    counts = Counter((place, each.verdict == EQUAL) for each in rows for place in each.row.places)
+    """Yield the places of rows that hold, with a count where some rows of that place do not."""
+    counts = Counter((place, finding.verdict == EQUAL) for finding in rows for place in finding.row.places)
     for place in dict.fromkeys(place for place, equal in counts if equal):
-        holding, others = counts[place, True], counts[place, False]
-        yield f"{place} ({holding} of {holding + others})" if others else place
+        holding, failing = counts[place, True], counts[place, False]
+        yield f"{place} ({holding} of {holding + failing})" if failing else place
 
 
 def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
@@ -249,14 +268,14 @@ def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     if found.verdict == READING:
         reason = f"holds where {_say_reading(found)}; word for word {reason}"
     line = f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}"
-    yield from (f"    {each}" for each in wrap(line, width - 4))
+    yield from (f"    {part_line}" for part_line in wrap(line, width - 4))
     if not explain:
         return
-    said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
-    said += [("defined", f"{name} = {each}") for name, each in row.table("define").items()]
-    said += [("step", each) for each in found.steps] + [("assumes", each) for each in row.assumes]
-    said += [("witness", str(found.witness or ""))] if row.kind != "units" else []
-    for name, each in said:
-        for position, part in enumerate(wrap(each, width - LABEL) if each else ()):
+    parts = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
+    parts += [("defined", f"{name} = {definition}") for name, definition in row.table("define").items()]
+    parts += [("step", step) for step in found.steps] + [("assumes", assumption) for assumption in row.assumes]
+    parts += [("witness", str(found.witness or ""))] if row.kind != "units" else []
+    for name, text in parts:
+        for position, part in enumerate(wrap(text, width - LABEL) if text else ()):
             yield f"      {'' if position else name:<8} {part}"
     yield ""

@@ -2,7 +2,7 @@
 
 n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing remains at n = 1, unless a fact says n >= 2.
 
-Alternatively in terms of factor - least value (`shifted`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient
+Alternatively in terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient
 of this sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are
 at least s times those of the term, written in the same way.
 """

@@ -170,13 +170,13 @@ def value_at(expr: s.Expr, point: Point) -> Interval | None:
         return None
 
 
-def points(names: frozenset[str], own: Point, tries: int = TRIES) -> list[Point]:
+def points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
     """Return points to evaluate at: the paper's own numbers, with 1 for 0, and random ones of any size."""
     drawn = Random("papers")
-    result: list[Point] = [{name: own.get(name) or Fraction(1) for name in names}]
+    result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
     for _ in range(tries):
         result.append({name: Fraction(drawn.randint(2, 9999), 10 ** drawn.randint(0, 4)) for name in sorted(names)})
-    exact = {name: own[name] for name in names if name in own}
+    exact = {name: numbers[name] for name in names if name in numbers}
     return [exact, *result] if len(exact) == len(names) else result
 
 

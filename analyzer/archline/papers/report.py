@@ -33,7 +33,7 @@ BEFORE_ROUNDING = "its numbers are taken as they may have been before they were 
 
 
 def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
-    """Render the page of these papers, with the findings on their rows."""
+    """Render the page of the papers, with the findings on their rows."""
     parts = [
         INTRODUCTION,
         *("\n".join(_section(paper, [verdict for verdict in found if verdict.row.paper is paper])) for paper in papers),
@@ -83,41 +83,41 @@ def tally(found: Sequence[RowVerdict]) -> str:
     return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(counts))))
 
 
-def about(found: RowVerdict) -> str:
+def about(finding: RowVerdict) -> str:
     """Return the place of a row and its subject."""
-    return ", ".join(filter(None, (f"**{found.row.place}**", found.row.subject)))
+    return ", ".join(filter(None, (f"**{finding.row.place}**", finding.row.subject)))
 
 
-def entry(found: RowVerdict) -> Iterator[str]:
+def entry(finding: RowVerdict) -> Iterator[str]:
     """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
-    row = found.row
+    row = finding.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
-    yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
+    yield from (f"{about(finding)}" + (f": {code(row.quote)}" if row.quote else ""), "")
     label = "taken as" if sentence else "printed"
-    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
+    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(finding)
     if not sentence:
         # From a claim the same claim follows with another quantifier, as the reason says.
-        yield f"- follows: {code(found.derived)}"
-    yield f"- {'because' if found.verdict == DIFFERS else 'word for word'} {found.reason}"
-    if found.verdict == READING:
-        yield f"- holds where {_say_reading(found)}"
-    witness = found.witness
-    if witness and row.kind != "units" and str(witness) not in found.reason:
-        yield f"- at {witness.values}" if witness.sides in found.reason else f"- witness: {witness}"
+        yield f"- follows: {code(finding.derived)}"
+    yield f"- {'because' if finding.verdict == DIFFERS else 'word for word'} {finding.reason}"
+    if finding.verdict == READING:
+        yield f"- holds where {_say_reading(finding)}"
+    witness = finding.witness
+    if witness and row.kind != "units" and str(witness) not in finding.reason:
+        yield f"- at {witness.values}" if witness.sides in finding.reason else f"- witness: {witness}"
     if row.assumes:
         yield f"- assuming: {'; '.join(row.assumes)}"
     yield ""
 
 
-def _say_reading(found: RowVerdict) -> str:
+def _say_reading(finding: RowVerdict) -> str:
     """State under which reading the print holds."""
-    return BEFORE_ROUNDING if found.within_rounding else str(found.row.table("reading")["says"])
+    return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
 
-def _defined(found: RowVerdict) -> str:
+def _defined(finding: RowVerdict) -> str:
     """Explain the names that the paper gives to parts of the form."""
-    row = found.row
+    row = finding.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
     definitions = [code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used]
     return f", where {', '.join(definitions)}" if definitions else ""
@@ -143,7 +143,7 @@ LABEL = 15
 
 @record
 class Rederived:
-    """The requested papers, with a finding for each row, those that do not hold first."""
+    """The requested papers, with a finding for each row, failing rows first."""
 
     papers: tuple[Paper, ...]
     rows: tuple[RowVerdict, ...]
@@ -205,7 +205,7 @@ def _within(asked: str, place: str) -> bool:
 
 
 def derived(row: PrintedRow) -> list[RowVerdict]:
-    """Return the findings of a row: one, or one for each cell of its column, which counts those that differ."""
+    """Return the findings of a row: one, or one for each cell of its column, with a count of differing cells."""
     findings = [derive(cell_row) for cell_row in column(row)]
     wrong = [
         finding.row.text("machines").rpartition("/")[2]
@@ -221,17 +221,17 @@ def derived(row: PrintedRow) -> list[RowVerdict]:
     ]
 
 
-def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
+def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
     """Encode a row at one of its places as JSON."""
-    row = found.row
+    row = finding.row
     return {
         "paper": row.paper.name,
         "place": place,
         **pick(row, "subject", "kind", "quote", "printed"),
-        **pick(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
-        "reading": _say_reading(found) if found.verdict == READING else None,
-        "witness": None if found.witness is None else str(found.witness),
-        "steps": found.steps,
+        **pick(finding, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
+        "reading": _say_reading(finding) if finding.verdict == READING else None,
+        "witness": None if finding.witness is None else str(finding.witness),
+        "steps": finding.steps,
     }
 
 
@@ -262,19 +262,19 @@ def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{place} ({holding} of {holding + failing})" if failing else place
 
 
-def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
-    row = found.row
-    reason = found.reason or row.printed
-    if found.verdict == READING:
-        reason = f"holds where {_say_reading(found)}; word for word {reason}"
+def _row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
+    row = finding.row
+    reason = finding.reason or row.printed
+    if finding.verdict == READING:
+        reason = f"holds where {_say_reading(finding)}; word for word {reason}"
     line = f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}"
     yield from (f"    {part_line}" for part_line in wrap(line, width - 4))
     if not explain:
         return
-    parts = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
+    parts = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", finding.derived)]
     parts += [("defined", f"{name} = {definition}") for name, definition in row.table("define").items()]
-    parts += [("step", step) for step in found.steps] + [("assumes", assumption) for assumption in row.assumes]
-    parts += [("witness", str(found.witness or ""))] if row.kind != "units" else []
+    parts += [("step", step) for step in finding.steps] + [("assumes", assumption) for assumption in row.assumes]
+    parts += [("witness", str(finding.witness or ""))] if row.kind != "units" else []
     for name, text in parts:
         for position, part in enumerate(wrap(text, width - LABEL) if text else ()):
             yield f"      {'' if position else name:<8} {part}"

@@ -33,7 +33,7 @@ _BIT = re.compile(r"\b([kMGTP]?)bit\b")
 
 @record
 class Printed:
-    """A number as it is printed: its value in base units, half of its last digit, numeral and unit."""
+    """A printed number: its value in base units, half of its last digit, numeral and unit."""
 
     value: Fraction
     half: Fraction
@@ -278,7 +278,7 @@ class PrintedRow:
 
     @cached_property
     def numbers(self) -> Mapping[str, Fraction]:
-        """The paper's own numbers, and those that the row has for them."""
+        """The numbers of the paper, some replaced by numbers of the row."""
         amounts = self.amounts(self.table("at"), "at")
         return {**self.paper.numbers, **{name: amount.value for name, amount in amounts.items()}}
 

@@ -146,9 +146,9 @@ def _decided(
     return RowVerdict(row, DIFFERS, f"{right or 'some'}: {text}", reason, steps, witness=witness)
 
 
-def _those(others: Sequence[str], holding: int) -> str:
+def _those(cases: Sequence[str], holding: int) -> str:
     """List cases by name, or count them where all cases are many."""
-    return ", ".join(others) if holding or len(others) < MOST_NAMED else f"all {len(others)} others"
+    return ", ".join(cases) if holding or len(cases) < MOST_NAMED else f"all {len(cases)} others"
 
 
 def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:

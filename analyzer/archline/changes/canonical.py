@@ -57,8 +57,7 @@ def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> 
     """
     arrays = s.ArrayType | s.IndexArrayType
     earlier, later = (
-        {parameter.name: parameter.type.shape for parameter in side.parameters if isinstance(parameter.type, arrays)}
-        for side in (old, new)
+        {item.name: item.type.shape for item in side.parameters if isinstance(item.type, arrays)} for side in (old, new)
     )
     places = [
         (format_expression(a), format_expression(b))
@@ -90,9 +89,7 @@ def canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canon
     new = _names({item.span.source.text for item in (*algorithms, *externs)})
     numbered = {size: new(SIZE) for size in (like or module.signatures[algorithm].size_names)}
     # Implementations of collective operations are found by their names.
-    collectives = {
-        implementation for node in nodes if isinstance(node, s.Communicate) for implementation in called(module, node)
-    }
+    collectives = {item for node in nodes if isinstance(node, s.Communicate) for item in called(module, node)}
     calls = {f"{reached.name}(": f"{new(ALGORITHM)}(" for reached in algorithms if reached not in collectives}
     lines: list[str] = []
     sizes: dict[str, str] = {}

@@ -93,17 +93,13 @@ def compared(
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
     says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
     """
-    sides = [subject.algorithm.signature.size_names if subject else () for subject in (old, new)]
-    fewer, more = (
-        [name for name in side_sizes if name not in opposite] for side_sizes, opposite in (sides, sides[::-1])
-    )
+    sides = [side.algorithm.signature.size_names if side else () for side in (old, new)]
+    fewer, more = ([name for name in some if name not in rest] for some, rest in (sides, sides[::-1]))
     if all(sides) and len(fewer) == len(sides[0]):
         raise error(NO_VERSION, "the sizes of the two versions cannot be matched")
     changes: list[CostChange] = []
     texts = {} if new is None else by_metric(written(new.report.costs))
-    for metric in dict.fromkeys(
-        name for subject in (new, old) if subject is not None for name in subject.report.metrics
-    ):
+    for metric in dict.fromkeys(name for side in (new, old) if side is not None for name in side.report.metrics):
         before, after = _text(old, metric), _text(new, metric)
         plain = CostChange(metric, r.EQUAL, before, after)
         if old is None or new is None or before is None or after is None:
@@ -272,22 +268,22 @@ class _Versions:
         Requested sizes come first; if they do not show the change, their values are given apart. `lower` bounds show it
         too, if only they moved. If a bound moved and the cost as a whole nowhere did, the reason says so.
         """
-        asked = [candidate for candidate in sizes.interest if any(at.items() <= candidate.items() for at in self.at)]
+        asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
         tried = [
             *asked,
-            *(candidate for candidate in (*sizes.interest, point) if candidate is not None and candidate not in asked),
+            *(trial for trial in (*sizes.interest, point) if trial is not None and trial not in asked),
         ]
         if others:
-            tried = [*chain.from_iterable(self._with_caches(candidate) for candidate in tried)]
+            tried = [*chain.from_iterable(self._with_caches(trial) for trial in tried)]
         of_bound = others and change.verdict in (r.ROSE, r.FELL)
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
         for share in dict.fromkeys((least, Fraction(1))) if others else (least,):
-            for candidate in filter(sizes.allowed, chain(tried, self._realistic, more)):
-                values = self._values_at(candidate)
-                pairs = (values, self._values_at(candidate, by_forms=True)) if of_bound else (values,)
+            for trial in filter(sizes.allowed, chain(tried, self._realistic, more)):
+                values = self._values_at(trial)
+                pairs = (values, self._values_at(trial, by_forms=True)) if of_bound else (values,)
                 shows = all(pair is not None and _shows(change.verdict, *pair, share, lower) for pair in pairs)
-                if values is not None and shows and self._has_runs(candidate):
-                    change = replace(change, at=_texts(candidate), values=_both(*values))
+                if values is not None and shows and self._has_runs(trial):
+                    change = replace(change, at=_texts(trial), values=_both(*values))
                     whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(change.verdict)
                     if whole and change.tolerance is None and _shows(whole, *values, least, False):
                         change = replace(change, verdict=whole, extent=r.SHOWN)
@@ -298,7 +294,7 @@ class _Versions:
             if of_bound:
                 change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOWHERE[change.verdict])
         first = next(
-            (candidate for candidate in asked if self._values_at(candidate) is not None and self._has_runs(candidate)),
+            (trial for trial in asked if self._values_at(trial) is not None and self._has_runs(trial)),
             None,
         )
         at = change.at or {}
@@ -414,7 +410,6 @@ def _moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) 
 
 
 def _exactly(amount: SizedCost, bound: Poly) -> SizedCost:
-    """Return a bound of a cost as an exact cost."""
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
@@ -424,15 +419,11 @@ def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCo
     Bounds of larger caches may hold there too, those of the largest first.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    all_regimes = regimes(cost)
-    at = next((at for at, regime in enumerate(all_regimes) if regime.when == when), None)
-    larger = [
-        regime
-        for regime in all_regimes[:at]
-        if all(never_negative(facts.simplify(need), facts) for need in regime.needs)
-    ]
-    holding = [*([] if at is None else all_regimes[at : at + 1]), *larger]
-    uppers = [regime.upper for regime in holding] or [upper for upper in (cost.upper,) if upper is not None]
+    every = regimes(cost)
+    at = next((at for at, rule in enumerate(every) if rule.when == when), None)
+    larger = [rule for rule in every[:at] if all(never_negative(facts.simplify(need), facts) for need in rule.needs)]
+    holding = [*([] if at is None else every[at : at + 1]), *larger]
+    uppers = [rule.upper for rule in holding] or [upper for upper in (cost.upper,) if upper is not None]
     costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
     return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
@@ -449,12 +440,10 @@ def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -
 
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
     """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
-    cost, point_values = amount.cost, amount.at(point)
-    holding = [
-        regime.upper for regime in regimes(cost) if all(evaluate(need, point_values) >= 0 for need in regime.needs)
-    ]
+    cost, at = amount.cost, amount.at(point)
+    holding = [regime.upper for regime in regimes(cost) if all(evaluate(need, at) >= 0 for need in regime.needs)]
     forms: Iterable[Poly | None] = holding or [cost.upper]
-    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, form), point_values) for form in forms]
+    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, form), at) for form in forms]
     return Interval(ends[0][0], min(high for _, high in ends))
 
 
@@ -463,6 +452,5 @@ def _texts(point: Point) -> dict[str, str]:
 
 
 def _both(old: Interval, new: Interval) -> dict[str, str]:
-    """Format the values of both versions."""
     sides = (" to ".join(dict.fromkeys(map(str, (value.lower, value.upper)))) for value in (old, new))
     return dict(zip(("old", "new"), sides, strict=True))

@@ -128,17 +128,15 @@ class VersionDifferences:
         Of changes in regimes of the cache it is the sharpest that values show, with the number of the rest.
         """
         groups: dict[object, list[CostChange]] = {}
-        for change in self.changes:
-            if change.verdict != OTHER_FORM:
-                key = (
-                    () if change.metric not in (SIZES, WHERE) and not self.in_full else (change.verdict, change.extent)
-                )
-                groups.setdefault((change.algorithm, change.metric, *key), []).append(change)
+        for item in self.changes:
+            if item.verdict != OTHER_FORM:
+                key = () if item.metric not in (SIZES, WHERE) and not self.in_full else (item.verdict, item.extent)
+                groups.setdefault((item.algorithm, item.metric, *key), []).append(item)
         result: list[CostChange] = []
         for alike in groups.values():
-            alike.sort(key=lambda change: (VERDICTS.index(change.verdict), change.values is None))
+            alike.sort(key=lambda item: (VERDICTS.index(item.verdict), item.values is None))
             # Growth belongs to the whole cost.
-            rest = [replace(change, growth={"old": None, "new": None}) for change in alike[1:]]
+            rest = [replace(item, growth={"old": None, "new": None}) for item in alike[1:]]
             result += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
         return tuple(result)
 
@@ -191,8 +189,8 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
     # A bound may have moved the other way than the cost did.
     against = [change for change in both if change.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
-    merged = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
-    left, more = len(changes) - len(merged), ""
+    used = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
+    left, more = len(changes) - len(used), ""
     if left > 0:
         more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
     if verdict == first.verdict:
@@ -200,12 +198,10 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]
         return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
     names = ("more", "less") if verdict == DIFFERS else ("higher", "lower")
-    heads = (
-        f"{name} where {change.when}:" if change.when else name for name, change in zip(names, merged, strict=True)
-    )
-    parts = [f"{head} {change.evidence}" for head, change in zip(heads, merged, strict=True) if change.evidence]
-    reasons = dict.fromkeys((*(change.reason for change in merged), more))
-    same = all((change.old, change.new) == (first.old, first.new) for change in merged)
+    heads = (f"{name} where {change.when}:" if change.when else name for name, change in zip(names, used, strict=True))
+    parts = [f"{head} {change.evidence}" for head, change in zip(heads, used, strict=True) if change.evidence]
+    reasons = dict.fromkeys((*(change.reason for change in used), more))
+    same = all((change.old, change.new) == (first.old, first.new) for change in used)
     return replace(
         first,
         verdict=verdict,
@@ -216,5 +212,5 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
         extent=None,
         at=None,
         values=None,
-        asked=first.asked if all(change.asked is not None for change in merged) else None,
+        asked=first.asked if all(change.asked is not None for change in used) else None,
     )

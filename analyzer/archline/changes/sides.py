@@ -41,14 +41,10 @@ def sides(
         if not os.path.exists(text):
             return _of_revision(folder, text, stack)
         if all(map(os.path.exists, (base, head or "."))):
-            names = [
-                program.relative_to(root).as_posix()
-                for program in sorted(root.rglob(f"*{SUFFIX}"))
-                if program.is_file()
-            ]
+            names = [file.relative_to(root).as_posix() for file in sorted(root.rglob(f"*{SUFFIX}")) if file.is_file()]
         else:
             names = present(root)
-        return {program: root / program for program in names}
+        return {file: root / file for file in names}
 
     old, new = read_side(base), read_side(head or ".")
     if len(files) == 2:
@@ -71,9 +67,7 @@ def sides(
             folders = sorted({str(above) for path in (*old, *new) for above in (folder / path).parents})
             hint = did_you_mean(place, folders) or "correct `paths` in the project's configuration"
             raise error(NO_VERSION, f"neither version has `{place}`, one of the `paths` of the project", hint=hint)
-    before, after = (
-        {path: source for path, source in side_programs.items() if is_compared(path)} for side_programs in (old, new)
-    )
+    before, after = ({path: file for path, file in side.items() if is_compared(path)} for side in (old, new))
     if not before and not after:
         hint = "go to a folder of the project, or name one; `paths` and `exclude` of its configuration leave files out"
         raise error(NO_VERSION, f"neither version has a program below `{folder}`", hint=hint)

@@ -237,10 +237,7 @@ class ClaimOfCosts:
             applied.require()
             formula = applied.quantity(cost.function)
         except ArchlineError as problem:
-            diagnostics = (
-                Diagnostic(diagnostic.rule, diagnostic.message, on.span, hint=diagnostic.hint)
-                for diagnostic in problem.diagnostics
-            )
+            diagnostics = (Diagnostic(d.rule, d.message, on.span, hint=d.hint) for d in problem.diagnostics)
             raise ArchlineError(tuple(diagnostics)) from None
         if named_model is None:
             unlimited = "; its time takes unlimited cores" if model.unlimited and cost.function != "energy" else ""
@@ -353,10 +350,8 @@ class ClaimOfCosts:
         settings, held = self.settings.values(), self._held
         facts = [fact for setting in settings for fact in setting.facts()]
         for amount in self.amounts.values():
-            ends = (bound for bound in (amount.cost.lower, amount.cost.upper) if bound is not None)
-            free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(
-                *(bound.names for bound in ends)
-            )
+            ends = (end for end in (amount.cost.lower, amount.cost.upper) if end is not None)
+            free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(end.names for end in ends))
             symbols = free - amount.sizes.keys() - held
             facts += b.least(sorted(symbols - {*MACHINE_SYMBOLS}), 0)
             held |= symbols

@@ -154,11 +154,9 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
 
     Raises ArchlineError (AL411) if they need different models.
     """
-    several = [subject for subject in subjects if isinstance(subject, FormulaSubject) or subject.on_grid] or subjects[
-        :1
-    ]
+    several = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
     usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
-    models = {model.name: model for model in (model_for(subject, None, usual) for subject in several)}
+    models = {model.name: model for model in (model_for(x, None, usual) for x in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
     return next(iter(models.values()))
@@ -166,10 +164,7 @@ def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: 
 
 def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
     """Explain why only times can be compared, not energies; empty if energies can, or neither."""
-    lacks = (
-        ModelOnMachine(model.on(machine), machine, (*subjects[0].metrics, "Z", "L")).without_energy
-        for machine in machines
-    )
+    lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).without_energy for on in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
@@ -193,7 +188,7 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by:
     return {
         **metrics,
         **time,
-        **{name if name == "energy" else f"energy.{name}": growth for name, growth in terms.items()},
+        **{name if name == "energy" else f"energy.{name}": g for name, g in terms.items()},
     }
 
 

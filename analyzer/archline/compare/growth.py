@@ -37,10 +37,8 @@ def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[
 def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
     """Mark quantities with the same ratio at all sizes as of the same order, even if that is unknown."""
     return {
-        name: replace(growth_relation, relation=SAME, ratio=ratios[name], bound="")
-        if name in ratios
-        else growth_relation
-        for name, growth_relation in relations.items()
+        name: replace(row, relation=SAME, ratio=ratios[name], bound="") if name in ratios else row
+        for name, row in relations.items()
     }
 
 
@@ -51,11 +49,7 @@ def relation(first: Growth, second: Growth) -> GrowthRelation:
     if first.is_zero or second.is_zero:
         # 0 is of a lower order than any positive cost.
         which = SAME if first.is_zero and second.is_zero else LESS if first.is_zero else GREATER
-        positive = all(
-            growth.lower is not None and not is_number(growth.lower, 0)
-            for growth in (first, second)
-            if not growth.is_zero
-        )
+        positive = all(g.lower is not None and not is_number(g.lower, 0) for g in (first, second) if not g.is_zero)
         return GrowthRelation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
     fact_texts = tuple(map(format_fact, facts))
     at_most, at_least = (decide_side(side, first, second, facts) for side in ("O", "Omega"))

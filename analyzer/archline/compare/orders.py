@@ -286,9 +286,7 @@ class CostOrder:
         whole = {name: amount_bounds for name, amount_bounds in inexact.items() if self.amounts[name].whole}
         for name, (lowers, uppers) in whole.items():
             integer_facts = integer_facts.with_symbol(name, (ZERO, *lowers), uppers)
-        maxima = {
-            maximum: value.coefficients(maximum) for maximum in value.atoms() if _is_maximum(maximum, self.amounts)
-        }
+        maxima = {atom: value.coefficients(atom) for atom in value.atoms() if _is_maximum(atom, self.amounts)}
         is_shown = _positive if strict else never_negative
         # First with integer amounts as symbols between their bounds, then with one bound of each amount.
         for under, rest in ((integer_facts, inexact.keys() - whole.keys()), (facts, inexact.keys())):
@@ -301,8 +299,8 @@ class CostOrder:
             return False
         # max(x, 0) is x or 0: both cases are needed; where the value rises with it, one of them is enough.
         sign = self._symbols.facts.nonnegative
-        rising = {maximum for maximum, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
-        atom = min(maxima, key=lambda maximum: maximum in rising)
+        rising = {atom for atom, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
+        atom = min(maxima, key=lambda atom: atom in rising)
         results = (self._at_least(_put(value, atom, branch), case, strict) for branch in (ZERO, atom.parts[0]))
         return any(results) if atom in rising else all(results)
 
@@ -407,16 +405,11 @@ def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterat
         return
     lowers = [cost.lower, *(value for _, value in cost.lowers)]
     needs = {
-        alternative: [facts.simplify(amount.in_sizes(need, scope)) for need in alternative.needs]
-        for alternative in cost.alternatives
+        option: [facts.simplify(amount.in_sizes(need, scope)) for need in option.needs] for option in cost.alternatives
     }
-    shown = [needs[alternative] for alternative in reversed(cost.alternatives) if alternative.shown] if apart else []
+    shown = [needs[option] for option in reversed(cost.alternatives) if option.shown] if apart else []
     for case in _parts(facts, shown):
-        holding = [
-            alternative.upper
-            for alternative in reversed(cost.alternatives)
-            if all(map(case.nonnegative, needs[alternative]))
-        ]
+        holding = [option.upper for option in reversed(cost.alternatives) if all(map(case.nonnegative, needs[option]))]
         yield case, make_bounds(lowers, [*holding, cost.upper])
 
 
@@ -470,11 +463,9 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
     """Format the bounds of an amount, in the sizes of the claim if it sets some."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:
-        low, high = (
-            sizes.scope.facts.restore(amount.in_sizes(bound, sizes.scope)) for bound in (cost.lower, cost.upper)
-        )
+        low, high = (sizes.scope.facts.restore(amount.in_sizes(end, sizes.scope)) for end in (cost.lower, cost.upper))
         cost = Cost(cost.metric, cost.status, low, high)
-    names = (bound.names for bound in (cost.lower, cost.upper) if bound is not None)
+    names = (end.names for end in (cost.lower, cost.upper) if end is not None)
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 

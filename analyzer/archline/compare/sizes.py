@@ -138,9 +138,7 @@ class Sizes:
         rows = zip(*(grid[name].tolist() for name in self.names), strict=True) if self.names else [()]
         points = (dict(zip(self.names, row, strict=True)) for row in rows)
         return tuple(
-            filter(
-                self.allowed, sorted(points, key=lambda point: (max(point.values(), default=0), sum(point.values())))
-            )
+            filter(self.allowed, sorted(points, key=lambda at: (max(at.values(), default=0), sum(at.values()))))
         )
 
 

@@ -83,13 +83,9 @@ def _parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
 
 
 def _differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
-    """Return the difference of each term, between bounds."""
-    first_parts, second_parts = _parts(first, by), _parts(second, by)
+    left, right = _parts(first, by), _parts(second, by)
     zero = Interval.of(0)
-    return {
-        name: first_parts.get(name, zero) - second_parts.get(name, zero)
-        for name in dict.fromkeys((*first_parts, *second_parts))
-    }
+    return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}
 
 
 def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | None) -> str:

@@ -213,14 +213,9 @@ def _products(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape,
     return products
 
 
-def _largest(candidates: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Drop the shapes that divide another shape."""
-    candidates = tuple(candidates)
-    return tuple(
-        shape
-        for shape in candidates
-        if not any(shape != multiple and (multiple / shape).never_shrinks for multiple in candidates)
-    )
+def _largest(parts: Iterable[Shape]) -> tuple[Shape, ...]:
+    parts = tuple(parts)
+    return tuple(x for x in parts if not any(x != y and (y / x).never_shrinks for y in parts))
 
 
 def without(found: Sequence[Shape], covered: Callable[[Shape, Sequence[Shape]], bool]) -> list[Shape]:

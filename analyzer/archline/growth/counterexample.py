@@ -319,15 +319,10 @@ class Sample:
 
 def samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
     """Return samples on the curve, from the one on at which the quotient begins to rise."""
-    result = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
-    while (
-        len(result) > 1
-        and result[0].g > 0
-        and result[1].g > 0
-        and not result[0].f / result[0].g < result[1].f / result[1].g
-    ):
-        del result[0]
-    return result[:MOST]
+    rows = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
+    while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
+        del rows[0]
+    return rows[:MOST]
 
 
 def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:

@@ -112,9 +112,7 @@ def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) ->
     usable = [row for row in rows if row.gap.is_rational]
     if not (small.is_rational and large.is_rational):
         return None
-    atoms = list(
-        dict.fromkeys(atom for monomial in (small, large, *(row.gap for row in usable)) for atom in monomial.powers)
-    )
+    atoms = list(dict.fromkeys(atom for term in (small, large, *(row.gap for row in usable)) for atom in term.powers))
     table = [[-row.gap.rational(atom) for atom in atoms] for row in usable]
     solution = maximise(
         list(map(small.rational, atoms)), [*table, list(map(large.rational, atoms))], [*([ZERO] * len(table)), ONE]

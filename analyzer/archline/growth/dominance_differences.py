@@ -2,9 +2,9 @@
 
 n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing remains at n = 1, unless a fact says n >= 2.
 
-Alternatively in terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient
-of this sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are
-at least s times those of the term, written in the same way.
+In terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
+sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are at least s
+times those of the term, written in the same way.
 """
 
 from __future__ import annotations
@@ -333,8 +333,7 @@ def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}
     try:
         parts = {
-            term: _polynomial(context, term, coefficient, excess)
-            for term, coefficient in (*positive.items(), *negative.items())
+            term: _polynomial(context, term, times, excess) for term, times in (*positive.items(), *negative.items())
         }
     except OutOfReachError:
         return None

@@ -87,9 +87,7 @@ def _summed(expr: s.Expr) -> s.Expr | None:
 
 def _shape(term: Term) -> Shape | None:
     """Return a term of names and logarithms as a shape; None for a term with other factors."""
-    return (
-        term if all(isinstance(factor.expr, s.Name) or is_call(factor.expr, "log2") for factor in term.powers) else None
-    )
+    return term if all(isinstance(base.expr, s.Name) or is_call(base.expr, "log2") for base in term.powers) else None
 
 
 def plus(left: s.Expr, right: s.Expr) -> s.Expr:
@@ -208,7 +206,6 @@ class Growth:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the quantity is 0 at all sizes."""
         return self.upper is not None and is_number(self.upper, 0)
 
     @property
@@ -248,18 +245,14 @@ def simplified(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> 
     assert bounds.lower is not None
     assert bounds.upper is not None
     orders = list(candidates)
-    above = [candidate for candidate in orders if holds(bounds.upper, candidate, domain)]
-    for candidate in above:
-        if holds(candidate, bounds.lower, domain):
-            return replace(bounds, lower=candidate, upper=candidate)
+    above = [form for form in orders if holds(bounds.upper, form, domain)]
+    for form in above:
+        if holds(form, bounds.lower, domain):
+            return replace(bounds, lower=form, upper=form)
     # The lowest of several upper bounds.
-    upper = next(
-        (candidate for candidate in above if all(holds(candidate, another, domain) for another in above)), bounds.upper
-    )
-    below = [candidate for candidate in orders if holds(candidate, bounds.lower, domain)]
-    lower = next(
-        (candidate for candidate in below if all(holds(another, candidate, domain) for another in below)), bounds.lower
-    )
+    upper = next((form for form in above if all(holds(form, another, domain) for another in above)), bounds.upper)
+    below = [form for form in orders if holds(form, bounds.lower, domain)]
+    lower = next((form for form in below if all(holds(another, form, domain) for another in below)), bounds.lower)
     return replace(bounds, lower=lower, upper=upper)
 
 
@@ -352,14 +345,12 @@ def decide_side(
 
 def together(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
     """Combine the verdicts on the directions of a claim; the reason names the direction that is open."""
-    for side, verdict in halves.items():
-        if verdict.outcome == "fails":
-            return replace(
-                verdict, reason=f"{side} is refuted: {verdict.reason}" if len(halves) > 1 else verdict.reason
-            )
-    undecided = {side: verdict for side, verdict in halves.items() if verdict.outcome != "holds"}
+    for side, half in halves.items():
+        if half.outcome == "fails":
+            return replace(half, reason=f"{side} is refuted: {half.reason}" if len(halves) > 1 else half.reason)
+    undecided = {side: half for side, half in halves.items() if half.outcome != "holds"}
     if not undecided:
-        proofs = tuple(proof for verdict in halves.values() for proof in verdict.proofs)
+        proofs = tuple(proof for half in halves.values() for proof in half.proofs)
         return GrowthVerdict("holds", "proved for all sizes", proofs)
     proved = [f"{name} is proved, " for name in halves if name not in undecided]
     reason = next(iter(undecided.values())).reason

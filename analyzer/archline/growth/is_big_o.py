@@ -92,10 +92,7 @@ def _proof(tree: Tree) -> Data:
             "right": [[monomial.document(), str(weight)] for monomial, weight in tree.right],
             "uses": _uses(tree.uses),
         }
-    cases = [
-        {"assume": [_sides(inequality) for inequality in case.assumed], "proof": _proof(case.proof)}
-        for case in tree.cases
-    ]
+    cases = [{"assume": [_sides(fact) for fact in case.assumed], "proof": _proof(case.proof)} for case in tree.cases]
     return {"split": dict(tree.document), "cases": cases}
 
 
@@ -210,10 +207,8 @@ class Refuted:
 
     @cached_property
     def _samples(self) -> list[Sample]:
-        question = self.question
-        return (
-            [] if isinstance(self.found, Point) else samples(question.f, question.g, question.domain, self.found.curve)
-        )
+        asked = self.question
+        return [] if isinstance(self.found, Point) else samples(asked.f, asked.g, asked.domain, self.found.curve)
 
 
 @record

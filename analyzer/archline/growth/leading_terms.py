@@ -33,12 +33,8 @@ def leading(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     lost = [errors for monomial in value.terms for errors in _rounding(monomial)]
     if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
-    dominant = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
-    lead = {
-        m: d
-        for m, d in dominant.items()
-        if not any(_dominates(another, d, slow) for another in dominant.values() if another)
-    }
+    graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
+    lead = {m: d for m, d in graded.items() if not any(_dominates(e, d, slow) for e in graded.values() if e)}
 
     def is_less(parts: Sequence[Degrees] | None) -> bool:
         return all(any(_dominates(degrees, d, slow) for degrees in lead.values()) for d in parts or ())
@@ -185,9 +181,7 @@ def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, 
 def _error(atom: a.Floor) -> Poly:
     """Bound the order of a rounding error: more than 1 where a quotient is nested, as in m - b*floor(m/b)."""
     inside = [(powers, atom) for powers in atom.argument.terms for atom, _ in powers if isinstance(atom, a.Floor)]
-    return ONE + sum(
-        (Poly({tuple(factor for factor in powers if factor[0] != rounded): UNIT}) for powers, rounded in inside), ZERO
-    )
+    return ONE + sum((Poly({tuple(part for part in powers if part[0] != q): UNIT}) for powers, q in inside), ZERO)
 
 
 def _upper(value: Poly) -> tuple[Degrees, ...] | None:

@@ -51,18 +51,16 @@ class Domain:
             _check(fact)
         self.names = frozenset(name for fact in self.facts for name in names_of(fact))
         self._exponents = frozenset(name for fact in self.facts for name in e.exponents(fact))
-        comparisons = [
-            comparison for number, fact in enumerate(self.facts) for comparison in _comparisons(number, fact)
-        ]
+        comparisons = [c for number, fact in enumerate(self.facts) for c in _comparisons(number, fact)]
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
         self.bounds: list[DominanceBound] = []
-        for comparison in comparisons:
-            self.bounds.extend(_bounds(comparison))
+        for c in comparisons:
+            self.bounds.extend(_bounds(c))
         self.inequalities: list[Inequality] = []
         self.alternatives: list[Alternatives] = []
-        for comparison in comparisons:
-            self._add(comparison)
+        for c in comparisons:
+            self._add(c)
 
     def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
         """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""

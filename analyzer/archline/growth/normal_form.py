@@ -155,9 +155,7 @@ def has_steep_power(expr: s.Expr) -> bool:
 
 def _is_linear(expr: s.Expr) -> bool:
     factors = (alone(term) for term in expand(expr) if term.powers)
-    return all(
-        isinstance(factor, s.Name) or (isinstance(factor, s.Call) and factor.function == "log2") for factor in factors
-    )
+    return all(isinstance(base, s.Name) or (isinstance(base, s.Call) and base.function == "log2") for base in factors)
 
 
 def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
@@ -210,9 +208,7 @@ def multiplied_out(expr: s.Expr) -> Sum:
 
 def _of_equal(expr: s.Expr) -> s.Expr | None:
     match expr:
-        case s.Call(function="max" | "min", arguments=(first, *rest)) if all(
-            same(first, argument) for argument in rest
-        ):
+        case s.Call(function="max" | "min", arguments=(first, *rest)) if all(same(first, arg) for arg in rest):
             return rewritten(first, _of_equal)
         case _:
             return None
@@ -285,11 +281,9 @@ def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None
 
 def sum_text(terms: Sum) -> Formula:
     """Format a sum in the language's syntax, subtracted terms last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
-    signs = {term: coefficient.sign() for term, coefficient in terms.items()}
+    signs = {term: c.sign() for term, c in terms.items()}
     ordered = sorted(terms.items(), key=lambda pair: signs[pair[0]] < 0)
-    return Formula(
-        b.total((signs[x] < 0, x.tree(coefficient=coefficient.scaled(signs[x]))) for x, coefficient in ordered)
-    )
+    return Formula(b.total((signs[x] < 0, x.tree(coefficient=c.scaled(signs[x]))) for x, c in ordered))
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:

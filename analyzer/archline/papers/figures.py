@@ -95,9 +95,7 @@ def _ratios(row: PrintedRow) -> Redrawn:
     """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
     executed_cases, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
     cases = {name: {**_numbers(row), **_amounts(row, case)} for name, case in {**row.cases(), **executed_cases}.items()}
-    pair = [
-        (algorithm(target_table["algorithm"]), target_table["at"]) for target_table in row.table("algorithms").values()
-    ]
+    pair = [(algorithm(entry["algorithm"]), entry["at"]) for entry in row.table("algorithms").values()]
 
     def find_ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
         energies = []
@@ -116,9 +114,7 @@ def _ratios(row: PrintedRow) -> Redrawn:
     executed = [find_ratio(at, True).middle if name in executed_cases else np.nan for name, at in cases.items()]
     series = (
         Series("as printed", _array(_value(row, row.text("ratio"), at) for at in cases.values())),
-        Series(
-            "as derived", _array(interval.lower for interval in derived), _array(interval.upper for interval in derived)
-        ),
+        Series("as derived", _array(end.lower for end in derived), _array(end.upper for end in derived)),
         Series("as executed", _array(executed)),
     )
     columns = {name: values for column_series in series for name, values in column_series.columns.items()}
@@ -157,9 +153,9 @@ def _form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
     rows = {name: _shown(row, row_name) for name, row_name in row.table("rows").items()}
     printed = {
         name: relation.left
-        if printed_row.kind == "claim" and isinstance(relation := printed_row.relation, s.Binary)
-        else printed_row.expr
-        for name, printed_row in rows.items()
+        if source.kind == "claim" and isinstance(relation := source.relation, s.Binary)
+        else source.expr
+        for name, source in rows.items()
     }
     inner = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
     return both_sides(row.parsed(text, "lines"), lambda side: substituted(forms.names_within(side, printed), inner))

@@ -51,11 +51,9 @@ class SeparatingPoint:
     def sides(self) -> str:
         """The values of both forms, or of the sides of each relation and whether it holds."""
         texts: list[str] = []
-        for name, relation in self.relations:
-            left, right = distinguished((relation.left, relation.right), self.at)
-            texts.append(
-                f"{name} {left} {relation.op} {right} {'holds' if holds(relation, self.at) else 'fails'}".strip()
-            )
+        for name, claim in self.relations:
+            left, right = distinguished((claim.left, claim.right), self.at)
+            texts.append(f"{name} {left} {claim.op} {right} {'holds' if holds(claim, self.at) else 'fails'}".strip())
         printed, derived = distinguished((self.printed, self.derived), self.at)
         return ", ".join(texts) or f"printed {printed}, derived {derived}"
 
@@ -100,9 +98,7 @@ def distinguished(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[s
     """Format the values of forms with enough digits to distinguish values that differ."""
     values = [forms.value_at(expr, at) for expr in exprs]
     middles = [value.middle for value in values if value is not None]
-    digits = next(
-        (d for d in range(4, 17) if len({f"{float(middle):.{d}g}" for middle in middles}) == len({*middles})), 17
-    )
+    digits = next((d for d in range(4, 17) if len({f"{float(mid):.{d}g}" for mid in middles}) == len({*middles})), 17)
     return ["undefined" if value is None else short(value.middle, digits) for value in values]
 
 

@@ -46,12 +46,10 @@ class Forms(SympyDomain):
 
         match function:
             case "max" | "min":
-                extremum = values[0]
+                best = values[0]
                 for value in values[1:]:
-                    extremum = (
-                        value + part(extremum - value) if function == "max" else extremum - part(extremum - value)
-                    )
-                return extremum
+                    best = value + part(best - value) if function == "max" else best - part(best - value)
+                return best
             case "log2":
                 return sympy.expand_log(sympy.log(sympy.factor(values[0]))) / sympy.log(2)
             case "floor" | "ceil":
@@ -114,11 +112,9 @@ def vanishes(value: Any) -> bool:
 
     top = sympy.expand(sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value, force=True))))[0])
     # max(0, x)^2 = max(0, x)*x; the outermost first, as parts may be nested.
-    for positive_part in sorted(top.atoms(sympy.Function("positive_part")), key=lambda factor: -factor.count_ops()):
+    for piece in sorted(top.atoms(sympy.Function("positive_part")), key=lambda factor: -factor.count_ops()):
         letter = sympy.Dummy(positive=True)
-        top = sympy.expand(
-            sympy.rem(top.xreplace({positive_part: letter}), letter**2 - letter * positive_part.args[0], letter)
-        )
+        top = sympy.expand(sympy.rem(top.xreplace({piece: letter}), letter**2 - letter * piece.args[0], letter))
     while roots := _roots(top):
         # The outermost first, as roots may be nested.
         root = max(roots, key=lambda power: power.count_ops())
@@ -204,11 +200,8 @@ def difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
     """
     import sympy
 
-    printed_terms, derived_terms = (dict.fromkeys(terms(side)) for side in (printed, derived))
-    extra, lacking = (
-        [term for term in a if term not in b]
-        for a, b in ((printed_terms, derived_terms), (derived_terms, printed_terms))
-    )
+    left, right = (dict.fromkeys(terms(side)) for side in (printed, derived))
+    extra, lacking = ([term for term in a if term not in b] for a, b in ((left, right), (right, left)))
     description = min(filter(None, _said(extra, lacking)), key=len, default="")
     if not 0 < len(description) <= MOST_CHARACTERS:
         description = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
@@ -234,10 +227,10 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
     squares = [sympy.expand(sympy.Add(*side) ** 2) for side in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
-        printed_terms, derived_terms = (list(terms(square)) for square in squares)
+        left, right = (list(terms(square)) for square in squares)
         under = describe_exchange(
-            [term for term in printed_terms if term not in derived_terms],
-            [term for term in derived_terms if term not in printed_terms],
+            [term for term in left if term not in right],
+            [term for term in right if term not in left],
         )
         yield under and f"under the root {under}"
 

@@ -93,21 +93,21 @@ def _listed(row: PrintedRow, names: list[str]) -> str:
 
 def optimum(row: PrintedRow) -> RowVerdict:
     """Find where a form is least or greatest (`value`: its value there), or the root of a constraint."""
-    over, goal, equation_given = row.text("over"), None, row.formula("equation") if row.has("equation") else None
+    over, goal, claim = row.text("over"), None, row.formula("equation") if row.has("equation") else None
     symbol = forms.form(parse_expression(over, "over"))
     extremal = next((key for key in ("minimise", "maximise") if row.has(key)), "")
     if extremal:
         goal = forms.form(_derived(row, extremal))
         equation = goal.diff(symbol)
         steps = [f"the derivative of {forms.text(goal)} by {over} is {forms.text(equation)}"]
-    elif not isinstance(equation_given, s.Binary) or equation_given.op not in ("==", "<=", ">="):
+    elif not isinstance(claim, s.Binary) or claim.op not in ("==", "<=", ">="):
         raise row.wrong(
             rules.ROW_FORM, "`optimum` takes `minimise`, `maximise` or an `equation`, ==, <= or >=", "equation"
         )
     else:
         equation, steps = (
-            forms.form(equation_given.left) - forms.form(equation_given.right),
-            [shown_relation(equation_given)],
+            forms.form(claim.left) - forms.form(claim.right),
+            [shown_relation(claim)],
         )
     if row.has("coefficient"):
         return _coefficient(row, equation, symbol, steps)
@@ -123,16 +123,12 @@ def optimum(row: PrintedRow) -> RowVerdict:
             return RowVerdict(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", steps)
         if row.inputs.get("value"):
             return compared(row, forms.read(forms.text(goal.subs(symbol, root))), steps)
-    is_inequality = isinstance(equation_given, s.Binary) and equation_given.op != "=="
-    finding = compared(row, chosen, steps, sided=is_inequality)
+    one_sided = isinstance(claim, s.Binary) and claim.op != "=="
+    finding = compared(row, chosen, steps, sided=one_sided)
     if finding.verdict == UNDECIDED and forms.vanishes(equation.subs(symbol, forms.form(row.expr))):
         # Roots are isolated, so that one point identifies the root.
         finding = replace(finding, verdict=EQUAL, reason="", steps=(*steps, "the printed form solves the equation"))
-    return (
-        _sided(row, finding, equation_given, chosen, point)
-        if is_inequality and isinstance(equation_given, s.Binary)
-        else finding
-    )
+    return _sided(row, finding, claim, chosen, point) if one_sided and isinstance(claim, s.Binary) else finding
 
 
 def _coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[str]) -> RowVerdict:
@@ -194,13 +190,9 @@ def _roots(equation: Any, symbol: Any) -> Iterator[Any]:
     polynomial = sympy.Poly(sympy.expand(top), base) if base in top.free_symbols else None
     if polynomial is None or polynomial.degree() > 4:
         return
-    letters = {
-        sympy.Symbol(f"c{i}", real=True): coefficient
-        for i, coefficient in enumerate(polynomial.all_coeffs())
-        if coefficient != 0
-    }
+    letters = {sympy.Symbol(f"c{i}", real=True): value for i, value in enumerate(polynomial.all_coeffs()) if value != 0}
     letter_of = {value: letter for letter, value in letters.items()}
-    row = [letter_of.get(coefficient, 0) for coefficient in polynomial.all_coeffs()]
+    row = [letter_of.get(value, 0) for value in polynomial.all_coeffs()]
     for root in sympy.roots(sympy.Poly(row, base), base):
         yield (root.subs(letters)) ** step
 

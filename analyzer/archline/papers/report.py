@@ -42,9 +42,7 @@ def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
 
 
 def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
-    wrong, by_reading, left, equal = (
-        [finding for finding in found if finding.verdict == verdict] for verdict in VERDICTS
-    )
+    wrong, by_reading, left, equal = ([item for item in found if item.verdict == verdict] for verdict in VERDICTS)
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
@@ -77,10 +75,10 @@ def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
 def tally(found: Sequence[RowVerdict]) -> str:
     """Count the rows that do not hold, hold under a reading, are undecided, and hold."""
     kinds = Counter(verdict.verdict for verdict in found)
-    counts = [
+    parts = [
         f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])
     ]
-    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(counts))))
+    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(parts))))
 
 
 def about(finding: RowVerdict) -> str:
@@ -152,9 +150,7 @@ class Rederived:
     @property
     def document(self) -> dict[str, Any]:
         """The JSON form; a form that is printed at several places is a row for each place."""
-        rows = [
-            row_document(verdict, place) for verdict in self.rows for place in verdict.row.places if self._asked(place)
-        ]
+        rows = [row_document(row, place) for row in self.rows for place in row.row.places if self._asked(place)]
         return {"version": VERSION, "rows": rows}
 
     def _asked(self, place: str) -> bool:
@@ -180,14 +176,11 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     available = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
     read = tuple(read_paper(name, INPUTS) for name in names or available)
     requested = [
-        row
-        for paper in read
-        for row in paper.rows
-        if place is None or any(_within(place, row_place) for row_place in row.places)
+        row for paper in read for row in paper.rows if place is None or any(_within(place, at) for at in row.places)
     ]
     if place is not None and not requested:
-        places = list(dict.fromkeys(row_place for paper in read for row in paper.rows for row_place in row.places))
-        alike = [candidate for candidate in places if candidate.split()[0] == place.split(" ")[0]] or [
+        places = list(dict.fromkeys(at for paper in read for row in paper.rows for at in row.places))
+        alike = [name for name in places if name.split()[0] == place.split(" ")[0]] or [
             *places[:6],
             "and others",
         ]
@@ -208,17 +201,12 @@ def derived(row: PrintedRow) -> list[RowVerdict]:
     """Return the findings of a row: one, or one for each cell of its column, with a count of differing cells."""
     findings = [derive(cell_row) for cell_row in column(row)]
     wrong = [
-        finding.row.text("machines").rpartition("/")[2]
-        for finding in findings
-        if finding.verdict != EQUAL and len(findings) > 1
+        cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
     ]
     summary = f" ({len(wrong)} of {len(findings)} in this column: {', '.join(wrong)})"
     before, after = (f"{row.text('remark')} (", ")") if row.has("remark") else ("", "")
     after += summary if wrong else ""
-    return [
-        finding if finding.verdict == EQUAL else replace(finding, reason=before + finding.reason + after)
-        for finding in findings
-    ]
+    return [cell if cell.verdict == EQUAL else replace(cell, reason=before + cell.reason + after) for cell in findings]
 
 
 def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:

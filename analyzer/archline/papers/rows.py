@@ -43,7 +43,6 @@ class Printed:
 
     @property
     def dimension(self) -> Dimension:
-        """The dimension of the unit."""
         unit = parsed_unit(self.unit)
         assert unit is not None
         return unit.dimension
@@ -140,7 +139,6 @@ class PrintedRow:
         return self.place.split(", ")
 
     def printing(self, text: str) -> PrintedRow:
-        """Return the row with another printed text."""
         return replace(self, printed=text)
 
     @property
@@ -174,7 +172,6 @@ class PrintedRow:
 
     @property
     def amount(self) -> Printed:
-        """The printed number with its unit."""
         return self.read_amount(self.printed, "printed")
 
     # Inputs
@@ -188,7 +185,6 @@ class PrintedRow:
         raise self.wrong(rules.ROW_FORM, message, key)
 
     def has(self, key: str) -> bool:
-        """Whether the row gives an input."""
         return key in self.inputs
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -215,9 +211,7 @@ class PrintedRow:
         """Parse a form or a relation, with the row's definitions substituted. Raises ArchlineError (AL613)."""
         try:
             (fact,) = parse_facts(text, key)
-            definitions = {
-                name: parse_expression(definition, "define") for name, definition in self.table("define").items()
-            }
+            definitions = {name: parse_expression(value, "define") for name, value in self.table("define").items()}
             form = both_sides(fact, lambda side: names_within(side, definitions))
         except (ArchlineError, ValueError, AttributeError) as problem:
             reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
@@ -245,7 +239,6 @@ class PrintedRow:
                 raise self.wrong(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
 
     def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, Printed]:
-        """Parse printed numbers by name."""
         return {name: self.read_amount(text, key) for name, text in texts.items()}
 
     def cases(self) -> Mapping[str, Mapping[str, Any]]:
@@ -259,11 +252,9 @@ class PrintedRow:
     def machines(self) -> list[Machine]:
         """Return the machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
         result: list[Machine] = []
-        for pattern in self.listed("machines"):
-            folder = pattern.removesuffix("/*")
-            names = (
-                [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != pattern else [pattern]
-            )
+        for text in self.listed("machines"):
+            folder = text.removesuffix("/*")
+            names = [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != text else [text]
             result += [self.machine(name, "machines") for name in names]
         excluded = self.listed("without")
         return [candidate for candidate in result if candidate.name not in excluded]
@@ -396,8 +387,8 @@ def _too_large(form: s.Expr) -> bool:
     exponents = [node.right for node in nodes(form) if isinstance(node, s.Binary) and node.op == "^"]
     # Nested exponents first, so that no exponent is evaluated with a large exponent inside.
     return any(
-        not names(exponent) and (_too_large(exponent) or abs(value_of(exponent, {}).middle) > MOST_EXPONENT)
-        for exponent in exponents
+        not names(power) and (_too_large(power) or abs(value_of(power, {}).middle) > MOST_EXPONENT)
+        for power in exponents
     )
 
 

@@ -116,19 +116,17 @@ def column(row: PrintedRow) -> Iterator[PrintedRow]:
     quantity = row.text("quantity")
     for machine in row.machines():
         if quantity in machine.quantities:
-            inputs_of_cell = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
+            values = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
             yield replace(
                 row,
                 printed=as_printed(machine, quantity),
-                inputs=inputs_of_cell,
+                inputs=values,
                 subject=f"{quantity}, {machine.title}",
             )
 
 
 def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed]) -> Interval:
-    ends = {
-        name: Interval.of(number.value) if isinstance(number, Printed) else number for name, number in known.items()
-    }
+    ends = {name: Interval.of(value.value) if isinstance(value, Printed) else value for name, value in known.items()}
     try:
         return value_of(rule, ends)
     except (EvaluationError, ArchlineError) as problem:

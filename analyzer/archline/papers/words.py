@@ -76,7 +76,6 @@ def _relation(row: PrintedRow) -> s.Binary:
 
 
 def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
-    """Decide a relation in each case."""
     relation = _relation(row)
     sides = (relation.left, relation.right)
     names = names_in(relation.left) | names_in(relation.right)
@@ -118,9 +117,7 @@ def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
 def _shown(cases: list[Case], relation: s.Binary) -> list[Case]:
     """Return the first case, preferably one in which the sides are not equal; none of none."""
     unequal = [replace(relation, op=op) for op in ("<", ">")]
-    return (
-        [next((case for case in cases if any(holds(strict, case[1]) for strict in unequal)), cases[0])] if cases else []
-    )
+    return [next((case for case in cases if any(holds(test, case[1]) for test in unequal)), cases[0])] if cases else []
 
 
 def _decided(
@@ -209,19 +206,19 @@ def _by_powers(left: Any, right: Any) -> int | None:
 
     if right == 0:
         return None
-    base_signs = set()
+    signs = set()
     for base, power in (
         sympy.powsimp(sympy.powdenest(sympy.factor(left) / sympy.factor(right))).as_powers_dict().items()
     ):
         is_number = base.is_Rational and base > 0
         if not is_number and not (forms.signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1):
             return None
-        base_signs.add(
+        signs.add(
             (1 if not is_number or base > 1 else -1 if base < 1 else 0)
             * (sympy.sign(power) if power.is_Rational else 2)
         )
-    base_signs -= {0}
-    return int(base_signs.pop()) if base_signs in ({1}, {-1}) else None
+    signs -= {0}
+    return int(signs.pop()) if signs in ({1}, {-1}) else None
 
 
 def growth(row: PrintedRow) -> RowVerdict:
@@ -340,7 +337,6 @@ def run(row: PrintedRow) -> RowVerdict:
 
 @lru_cache(maxsize=64)
 def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
-    """Return the sizes and counts of one run."""
     import archline
     from archline.api.running import run_at
     from archline.costs.sizes import from_python
@@ -355,8 +351,6 @@ def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]
     several = options.get("processors") and read_schedule(options["schedule"], options["processors"], seed)
     settings = Settings(chosen_cache=True, seed=seed, processors=several)
     ran = run_at(target, from_python(sizes), cache, settings)
-    counted = {count.name: getattr(ran.counts, count.name) for count in fields(ran.counts)} | {
-        **ran.counts.communication
-    }
+    counted = {item.name: getattr(ran.counts, item.name) for item in fields(ran.counts)} | {**ran.counts.communication}
     counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}
     return {key: Fraction(value) for key, value in counted.items() if isinstance(value, int)}

@@ -318,7 +318,6 @@ class _Versions:
 
     @cached_property
     def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
-        """The costs of both versions, and their sizes."""
         return self._amounts(())
 
     def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:

@@ -95,7 +95,6 @@ class _Setting:
 
     @property
     def constants(self) -> frozenset[int]:
-        """The integers in its program."""
         module, node = self.program
         return constants_of(node, *reachable(module, node))
 
@@ -151,10 +150,7 @@ class ClaimOfCosts:
     proofs: tuple[Proved, ...] = ()
 
     def decided(self) -> OrderVerdict:
-        """Return the verdict; unknown where the machine lacks quantities of the model.
-
-        Raises ArchlineError for unknown machines and models.
-        """
+        """Return the verdict; unknown if the machine lacks quantities. Raises ArchlineError for unknown ones."""
         try:
             sides = self.formula(self.claim.left), self.formula(self.claim.right)
         except ArchlineError as problem:
@@ -254,7 +250,6 @@ class ClaimOfCosts:
         return substituted(formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}})
 
     def _through(self, cost: s.Call, cache: Cache) -> s.Call:
-        """Return the same cost with this cache."""
         words = (("Z", s.Integer(cache.Z, span=cost.span)), ("L", s.Integer(cache.L, span=cost.span)))
         cached_cost = replace(cost, sizes=(*(pair for pair in cost.sizes if pair[0] not in ("Z", "L")), *words))
         self.settings[_inside(cached_cost)] = self._setting(cached_cost)

@@ -150,10 +150,7 @@ def _check(
 
 
 def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
-    """Return the model of formulas and grids among the subjects, else the usual one.
-
-    Raises ArchlineError (AL411) if they need different models.
-    """
+    """Return the model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411)."""
     several = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
     usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
     models = {model.name: model for model in (model_for(x, None, usual) for x in several)}
@@ -169,7 +166,6 @@ def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], mo
 
 
 def _names(subjects: Sequence[Subject]) -> list[str]:
-    """Return the names of the subjects, numbered where two are the same."""
     names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
@@ -244,7 +240,6 @@ class _Work:
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
 
     def points(self) -> Iterator[ComparedPoint]:
-        """Yield the verdicts at all points, on all machines, of all pairs."""
         if self.settings.matrix is not None:
             yield from self._on_matrix()
             return

@@ -428,12 +428,10 @@ def _exact(amounts: Mapping[str, _Ends]) -> dict[str, Poly]:
 
 
 def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:
-    """Whether an atom is a maximum of amounts."""
     return isinstance(atom, PositivePart) and any(name in amounts for name in atom.names)
 
 
 def _put(value: Poly, atom: Atom, other: Poly) -> Poly:
-    """Substitute a polynomial for an atom."""
     return value.map_atoms(lambda part: other if part == atom else None)
 
 

@@ -51,10 +51,7 @@ _BALLS = _Balls()
 
 
 def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
-    """Return an enclosure of the value of an expression at a point.
-
-    Raises OutOfReachError where the expression has no value, or a rounding is not determined.
-    """
+    """Enclose the value of an expression at a point. Raises OutOfReachError for no value or an uncertain rounding."""
     bits = (value.bit_length() if isinstance(value, int) else FAR for value in point.values())
     try:
         with ctx.workprec(PRECISION + max(bits, default=0)):

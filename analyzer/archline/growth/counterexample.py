@@ -269,16 +269,16 @@ MOST = 4
 Data = dict[str, object]
 
 
-def counterexample(f: s.Expr, g: s.Expr, found: Divergence | Point, samples: Sequence[Sample]) -> Data:
+def counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, samples: Sequence[Sample]) -> Data:
     """Encode a counterexample as plain data, with samples of the curve."""
-    if isinstance(found, Point):
-        at = {name: str(value) for name, value in found.sizes.items()}
-        values = (digits(value_at(expr, found.sizes)) for expr in (f, g))
+    if isinstance(refutation, Point):
+        at = {name: str(value) for name, value in refutation.sizes.items()}
+        values = (digits(value_at(expr, refutation.sizes)) for expr in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
     return {
         "kind": "curve",
-        "curve": curve_texts(found.curve),
-        "ratio": found.ratio,
+        "curve": curve_texts(refutation.curve),
+        "ratio": refutation.ratio,
         "samples": [sample.document for sample in samples],
     }
 

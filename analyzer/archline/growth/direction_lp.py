@@ -282,7 +282,6 @@ class Cone:
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
     def assuming(self, more: Iterable[Inequality]) -> Cone:
-        """Return a cone with the inequalities of a case added."""
         return Cone((*self.base, *more), self.slow)
 
     def rows(self, monomials: Iterable[Powers]) -> Rows:

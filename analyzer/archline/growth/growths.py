@@ -318,12 +318,12 @@ def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confir
 
 
 def decide_side(
-    side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
+    side: str, first: Growth, second: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
 ) -> GrowthVerdict:
     """Decide whether one quantity is O (or Omega) of another, from proofs and refutations of their bounds."""
-    if any(bound is not None and _is_long(bound) for bound in (one.lower, one.upper)):
+    if any(bound is not None and _is_long(bound) for bound in (first.lower, first.upper)):
         return GrowthVerdict("unknown", TOO_LONG)
-    if side == "O" and one.is_zero:
+    if side == "O" and first.is_zero:
         return GrowthVerdict("holds", "")
     try:
         domain = domain_of(facts)
@@ -332,12 +332,12 @@ def decide_side(
     if domain is None:
         # Only sizes of 0 satisfy the facts: growth is about sizes from 1 on.
         return GrowthVerdict("holds", "")
-    match dominated(one, other, domain) if side == "O" else dominated(other, one, domain):
+    match dominated(first, second, domain) if side == "O" else dominated(second, first, domain):
         case Proved() as proof:
             return GrowthVerdict("holds", "", (proof,))
         case Refuted() as refuted if (witness := confirm(side, refuted)) is not None:
             return GrowthVerdict("fails", _counterexample(refuted, side, witness), refuted=refuted)
-        case _ if side == "Omega" and one.lower is not None and is_number(one.lower, 0):
+        case _ if side == "Omega" and first.lower is not None and is_number(first.lower, 0):
             return GrowthVerdict("unknown", "no lower bound above 0 is known")
         case answer:
             return GrowthVerdict("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)

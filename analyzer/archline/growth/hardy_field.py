@@ -141,10 +141,7 @@ def raised(value: Value, exponent: Constant) -> Value:
 
 
 def log2(value: Value) -> Value:
-    """Return the binary logarithm of 2 + value, for a nonnegative value.
-
-    Raises OutOfReachError for a negative value, or a logarithm beyond the last level.
-    """
+    """Return the binary logarithm of 2 + value. Raises OutOfReachError for a negative value or too many logarithms."""
     if not value.terms:
         return number(ONE)
     if value.sign < 0:
@@ -277,10 +274,7 @@ def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
 
 
 def log_along(expr: s.Expr, curve: Curve) -> Value:
-    """Return the binary logarithm of a positive expression, up to smaller terms or a constant.
-
-    Raises OutOfReachError where the expression vanishes or is close to a constant.
-    """
+    """Return the binary logarithm of a positive expression, up to smaller terms. Raises OutOfReachError near 0 or 1."""
     match expr:
         case s.Binary(op="*" | "/" as op, left=left, right=right):
             return _binary("+" if op == "*" else "-", log_along(left, curve), log_along(right, curve))

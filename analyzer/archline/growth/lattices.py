@@ -144,10 +144,7 @@ Lattice: TypeAlias = Powers | Extremum | Product
 
 
 def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
-    """Return the maximum or minimum of one or more parts; parts of the same kind are flattened.
-
-    Raises OutOfReachError for more than MAX_LEAVES parts.
-    """
+    """Return the maximum or minimum of parts, flattened. Raises OutOfReachError for more than MAX_LEAVES parts."""
     flat: dict[Lattice, None] = {}
     for part in parts:
         if isinstance(part, Extremum) and part.op == op:

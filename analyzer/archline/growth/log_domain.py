@@ -40,10 +40,7 @@ class _Comparison:
 
 
 class Domain:
-    """The points that questions are about: real sizes, each at least 1, that satisfy facts.
-
-    Raises ArchlineError for a fact that is not about sizes (AL482), and for facts that no sizes satisfy (AL483).
-    """
+    """The points of questions: real sizes >= 1 that satisfy facts. Raises ArchlineError (AL482, AL483)."""
 
     def __init__(self, facts: Sequence[s.Fact] = ()) -> None:
         self.facts = tuple(facts)

@@ -31,10 +31,7 @@ UNIT_TERM: Term = Monomial({})
 
 
 def constant(expr: s.Expr) -> Constant | None:
-    """Evaluate an expression without names; None if it has names.
-
-    Raises OutOfReachError where the value is out of reach, ArchlineError (AL480) for other expressions than in sizes.
-    """
+    """Evaluate an expression without names, else None. Raises OutOfReachError, ArchlineError (AL480)."""
     match expr:
         case s.Integer(value=value):
             return Constant(fmpq(value))

@@ -35,9 +35,8 @@ class SeparatingPoint:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
-        """Whether the forms differ, by the language's own evaluation, which is independent of the search.
-
-        Of one inequality also whether its sides are equal, which decides it too.
+        """Whether the forms differ by the language's own evaluation; of one inequality also whether its sides are
+        equal.
         """
         (low, high), (least, most) = (self._ends(form) for form in (self.printed, self.derived))
         inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]

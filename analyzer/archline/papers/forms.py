@@ -130,7 +130,7 @@ def vanishes(value: Any) -> bool:
         polynomial = sympy.Poly(sympy.expand(top.xreplace(powers) * letter**below), letter)
         top = sympy.expand(polynomial.rem(sympy.Poly(letter**step - root.base, letter)).as_expr())
         if letter in top.free_symbols:
-            # The root is irreducible: all coefficients of its powers would have to vanish.
+            # The root remains: all coefficients of its powers would have to vanish.
             return all(vanishes(coefficient) for coefficient in sympy.Poly(top, letter).all_coeffs())
     return bool(top == 0)
 
@@ -194,10 +194,7 @@ def apart(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
 
 
 def difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
-    """Describe where a printed form differs from the derived one, empty if that takes more than a line or two.
-
-    Also return the terms of each form that the other lacks, if they are few, else both forms.
-    """
+    """Describe where forms differ, empty if that is long; also return the few terms by which they differ, or both."""
     import sympy
 
     left, right = (dict.fromkeys(terms(side)) for side in (printed, derived))
@@ -243,10 +240,7 @@ def multiplied_out(value: Any) -> Any:
 
 
 def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
-    """Say which name or exponent stands for another, or which factor is superfluous or missing.
-
-    Empty if the terms differ in more than that.
-    """
+    """Say which name or exponent stands for another, or which factor is superfluous or missing; else empty."""
     import sympy
 
     phrases: Counter[str] = Counter()

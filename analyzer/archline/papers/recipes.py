@@ -56,10 +56,7 @@ def model(row: PrintedRow) -> RowVerdict:
 
 
 def limit(row: PrintedRow) -> RowVerdict:
-    """Derive a row from another row, or a form, with some of its names set.
-
-    With `names`, derive the product of the names that occur in it.
-    """
+    """Derive a row from a row or form with some names set; or, with `names`, the product of the names in it."""
     import sympy
 
     if row.has("names"):

@@ -54,10 +54,7 @@ def cell(row: PrintedRow) -> RowVerdict:
 
 
 def _slips(row: PrintedRow, rule: s.Expr, numbers: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
-    """Yield numbers that may have been printed instead.
-
-    Bits, bytes or words confused, another number of the machine, or a term or the whole times a simple factor.
-    """
+    """Yield possible errors of print: confused units, another number of the machine, a term times a simple factor."""
     printed = row.amount
     derived = printed.like(_value(row, rule, numbers).middle).split()[0]
     unequal = sum(a != b for a, b in zip(printed.numeral, derived, strict=False))

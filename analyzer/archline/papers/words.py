@@ -161,11 +161,7 @@ def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> It
 
 
 def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
-    """Find a proof that a relation holds.
-
-    With each bounded name replaced by its bound times 1 + t, or over it, t >= 0, the terms of the difference have one
-    sign, or the ratio is a product of powers.
-    """
+    """Find a proof by signs of terms or powers, with each bounded name as bound*(1 + t) or bound/(1 + t), t >= 0."""
     bounded: dict[str, list[s.Binary]] = {}
     for fact in facts:
         if isinstance(fact.left, s.Name):

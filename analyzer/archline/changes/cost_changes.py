@@ -238,7 +238,7 @@ class _Versions:
         for verdict in OF_VALUES:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.SHOWN)
-            change = self._with_values(shown, sizes, None, factor, lower=True, others=False)
+            change = self._with_values(shown, sizes, None, factor, lower=True, elsewhere=False)
             if change.values is not None:
                 yield change
                 return
@@ -261,7 +261,13 @@ class _Versions:
             yield self._with_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
 
     def _with_values(
-        self, change: CostChange, sizes: Sizes, point: Point | None, least: Fraction, lower: bool, others: bool = True
+        self,
+        change: CostChange,
+        sizes: Sizes,
+        point: Point | None,
+        least: Fraction,
+        lower: bool,
+        elsewhere: bool = True,
     ) -> CostChange:
         """Add the values of both costs, each by its sharpest bound, at sizes where they show the change.
 
@@ -273,11 +279,11 @@ class _Versions:
             *asked,
             *(trial for trial in (*sizes.interest, point) if trial is not None and trial not in asked),
         ]
-        if others:
+        if elsewhere:
             tried = [*chain.from_iterable(self._with_caches(trial) for trial in tried)]
-        of_bound = others and change.verdict in (r.ROSE, r.FELL)
+        of_bound = elsewhere and change.verdict in (r.ROSE, r.FELL)
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
-        for share in dict.fromkeys((least, Fraction(1))) if others else (least,):
+        for share in dict.fromkeys((least, Fraction(1))) if elsewhere else (least,):
             for trial in filter(sizes.allowed, chain(tried, self._realistic, more)):
                 values = self._values_at(trial)
                 pairs = (values, self._values_at(trial, by_forms=True)) if of_bound else (values,)
@@ -298,7 +304,7 @@ class _Versions:
             None,
         )
         at = change.at or {}
-        if first is not None and others and any(at.get(name) != text for name, text in _texts(first).items()):
+        if first is not None and elsewhere and any(at.get(name) != text for name, text in _texts(first).items()):
             values = self._values_at(first)
             assert values is not None
             change = replace(change, asked={"at": _texts(first), **_both(*values)})

@@ -238,7 +238,7 @@ class _Versions:
         for verdict in OF_VALUES:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.SHOWN)
-            change = self._with_values(shown, sizes, None, factor, lower=True, elsewhere=False)
+            change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
             if change.values is not None:
                 yield change
                 return
@@ -267,7 +267,7 @@ class _Versions:
         point: Point | None,
         least: Fraction,
         lower: bool,
-        elsewhere: bool = True,
+        wide: bool = True,
     ) -> CostChange:
         """Add the values of both costs, each by its sharpest bound, at sizes where they show the change.
 
@@ -279,11 +279,11 @@ class _Versions:
             *asked,
             *(trial for trial in (*sizes.interest, point) if trial is not None and trial not in asked),
         ]
-        if elsewhere:
+        if wide:
             tried = [*chain.from_iterable(self._with_caches(trial) for trial in tried)]
-        of_bound = elsewhere and change.verdict in (r.ROSE, r.FELL)
+        of_bound = wide and change.verdict in (r.ROSE, r.FELL)
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
-        for share in dict.fromkeys((least, Fraction(1))) if elsewhere else (least,):
+        for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
             for trial in filter(sizes.allowed, chain(tried, self._realistic, more)):
                 values = self._values_at(trial)
                 pairs = (values, self._values_at(trial, by_forms=True)) if of_bound else (values,)
@@ -304,7 +304,7 @@ class _Versions:
             None,
         )
         at = change.at or {}
-        if first is not None and elsewhere and any(at.get(name) != text for name, text in _texts(first).items()):
+        if first is not None and wide and any(at.get(name) != text for name, text in _texts(first).items()):
             values = self._values_at(first)
             assert values is not None
             change = replace(change, asked={"at": _texts(first), **_both(*values)})

@@ -270,7 +270,7 @@ class CostOrder:
         return {"<": (right - left,), ">": (left - right,), "=": (right - left, left - right)}[self.relation[0]]
 
     def _proved(self, cases: Iterable[_Case]) -> bool:
-        """Whether bounds prove it at all sizes, case by case. Raises OpenError, NotStaticError, TooComplexError."""
+        """Whether bounds prove the claim at all sizes, by cases. Raises OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
         return all(
             all(self._at_least(margin, case, strict) for margin in self._margins)

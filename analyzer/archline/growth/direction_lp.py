@@ -263,7 +263,7 @@ def _ends(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
 
 @record
 class Rows:
-    """The inequalities that matter for some monomials, and the logarithms whose argument may be bounded."""
+    """The inequalities that matter for some monomials, and the logarithms whose growth is open."""
 
     inequalities: tuple[Inequality, ...]
     open_logs: tuple[GrowthAtom, ...]
@@ -271,9 +271,7 @@ class Rows:
 
 
 class Cone:
-    """The inequalities of facts and assumptions, by which logarithms are at most their argument to a small power
-    `slow`.
-    """
+    """The inequalities of facts and assumptions; logarithms are at most `slow`, a small power, of their argument."""
 
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
         self.base = tuple(base)

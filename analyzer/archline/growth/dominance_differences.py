@@ -327,7 +327,7 @@ class Shifted:
 
 
 def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
-    """Expand a difference in factor - least value; None if not a polynomial with coefficients >= 0."""
+    """Expand a difference in factor - least value; None unless all coefficients are rational, >= 0."""
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}

@@ -186,7 +186,7 @@ def is_number(expr: s.Expr, value: int) -> bool:
 class Growth:
     """A quantity is O(`upper`) and Omega(`lower`) under `facts`; a bound that is not known is None.
 
-    `where` holds the facts that are shown.
+    `where` holds those facts that are shown.
     """
 
     lower: s.Expr | None
@@ -303,7 +303,7 @@ def sides_of(relation: str) -> tuple[str, ...]:
 
 
 def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> GrowthVerdict:
-    """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover the domain disjointly."""
+    """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover all sizes."""
     unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
         for side in sides_of(relation):

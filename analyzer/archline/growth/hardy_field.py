@@ -274,7 +274,7 @@ def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
 
 
 def log_along(expr: s.Expr, curve: Curve) -> Value:
-    """Return the binary logarithm of a positive expression, up to smaller terms. Raises OutOfReachError near 0 or 1."""
+    """Return log2 of a positive expression, up to smaller terms or a constant. Raises OutOfReachError near 0 or 1."""
     match expr:
         case s.Binary(op="*" | "/" as op, left=left, right=right):
             return _binary("+" if op == "*" else "-", log_along(left, curve), log_along(right, curve))

@@ -136,7 +136,7 @@ def _exact(bound: DominanceBound) -> Data:
 
 
 FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
-"""The exponent below which logarithms count as slow, and the bits of enclosures; the finer pair is tried second."""
+"""The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and where that fails."""
 MANY_TRIALS = 400
 READABLE = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
@@ -257,7 +257,7 @@ def is_O(  # noqa: N802
 
 
 def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
-    """Whether f = O(g), or O(factor*g), has a proof without cases refuted or trials; cheaper than `is_O`."""
+    """Whether f = O(g), or O(factor*g), is proved; cheaper than `is_O`, as a failed proof ends the search."""
     both = (f, g) if factor is None else (f, g, factor)
     names = domain.names.union(*map(names_of, both))
     reader = domain.shared_reader(names, frozenset[str]().union(*map(exponents, both)))

@@ -20,7 +20,7 @@ MAX_LEAVES = 1000
 
 @record(eq=False, slots=True)
 class GrowthAtom:
-    """A size, log2(2 + argument), or one of both or 2 to a power that grows, each at least 1.
+    """A size, log2(2 + argument), or one of both or 2 raised to a power that grows, each at least 1.
 
     `key` writes it in the language's syntax. `exponent` of a power is its logarithm, up to a constant factor: n of 2^n,
     n*log2(n) of n^n. Where 2^n occurs, the size n is the logarithm of it: `argument` is 2^n.
@@ -82,9 +82,9 @@ def is_size(monomial: Powers) -> bool:
 
 
 def power_above(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
-    """Return a p with small <= C*large^p: `slow` if any p > 0 has, or 1; None if unknown.
+    """Return a p with small <= C*large^p: `slow` if all p > 0 qualify, or 1; None if unknown.
 
-    Any has where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.
+    All qualify where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.
     """
     above, below = large.exponent, log_of(small)
     if above is None or (str(small) + str(large)).find("(") < 0:

@@ -190,7 +190,7 @@ def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
 
 
 def _surely_positive(expr: s.Expr) -> bool:
-    """Whether it is, without a difference: a certificate shows differences of the two sides only."""
+    """Whether an expression is proved positive without differences: certificates show those of the two sides only."""
     reader = Reader(Absorption([]))
     try:
         return reader.read(expr).lower is not None and not reader.steps

@@ -107,7 +107,7 @@ def _floor(value: Constant) -> Constant:
 
 
 def has_minus(expr: s.Expr) -> bool:
-    """Whether a part that is not constant is subtracted, or anything is subtracted from a constant."""
+    """Whether anything is subtracted in an expression, exponents aside."""
     match expr:
         case s.Unary():
             return True
@@ -145,7 +145,7 @@ def exponents(expr: s.Expr) -> frozenset[str]:
 
 
 def has_steep_power(expr: s.Expr) -> bool:
-    """Whether it has a power as n^n or 2^(n^2): not of a number to a sum of multiples of sizes and logarithms."""
+    """Whether a power is none of a number to a sum of multiples of sizes and logarithms, such as n^n or 2^(n^2)."""
     powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
     return any(s.names(power_.left) or not _is_linear(power_.right) for power_ in powers)
 

@@ -52,7 +52,7 @@ class Scope:
 
     def without_value(self, name: str) -> Self:
         """Remove the value of a name, which then depends on data."""
-        return replace(self, values={other: value for other, value in self.values.items() if other != name})
+        return replace(self, values={key: value for key, value in self.values.items() if key != name})
 
     def with_facts(self, facts: Facts) -> Self:
         return replace(self, facts=facts)
@@ -201,7 +201,7 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
             return reduce(facts.maximum, values)
         case "abs", [value]:
             return facts.positive_part(value).scaled(2) - value
-        case "gcd", [one, other] if all(a.is_integral(each) and facts.positive(each) for each in (one, other)):
+        case "gcd", [one, other] if all(a.is_integral(number) and facts.positive(number) for number in (one, other)):
             return a.common_divisor(one, other)
         case "log2", [value]:
             return a.log2(value)

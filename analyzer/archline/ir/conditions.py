@@ -255,7 +255,7 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
 
     if not any(coefficients[1:]):
         return [], evaluate_at(0) >= 0
-    # All real zeros lie between these.
+    # All real zeros lie between -far and far.
     far = 2 + sum(map(abs, coefficients))
     degree = len(coefficients)
     steps = [sum(comb(k, j) * coefficients[k] for k in range(j + 1, degree)) for j in range(degree - 1)]

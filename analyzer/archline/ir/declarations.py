@@ -90,7 +90,7 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
             case _:
                 continue
-        # Where b divides n and n divides b, the divisor is itself written in terms of the size.
+        # If b divides n and n divides b, the divisor is itself written in terms of the size.
         written = by.substitute(facts.rewrites)
         if name not in at_least or name in written.names or written == ONE:
             continue

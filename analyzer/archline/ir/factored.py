@@ -136,7 +136,7 @@ def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduc
 
 
 def total_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
-    """Bound the sum over all iterations of loops from above, likewise. Raises UnboundedError."""
+    """Bound the sum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
     total = None if exact is None else exact.added_over(chain)
     return count().over(chain) if total is None else total
 

@@ -467,5 +467,4 @@ def _at_least(words: s.Expr) -> s.Fact:
 
 
 def _times_line(lines: Poly) -> s.Expr:
-    """Convert a number of lines to an expression of words."""
     return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])

@@ -17,7 +17,7 @@ ALIKE = 0.02
 """Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
-"""Sizes for comparisons: the first extent of arrays with the step to the next, and other sizes likewise."""
+"""Sizes for comparisons: the first value and the step to the next one, for extents of arrays and for other sizes."""
 
 
 def select_regimes(regimes: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
@@ -40,7 +40,7 @@ def select_regimes(regimes: Sequence[ConditionalBound]) -> Sequence[ConditionalB
             shown.append(regime)
     values = [miss_bound(regime, point) for regime in shown]
     while len(shown) > REGIMES:
-        # The step from the one before that saves the least is left out.
+        # The regime that saves the least over its predecessor is left out.
         least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
         del shown[least], values[least]
     return shown

@@ -139,7 +139,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
         }
     runs = list(_examined(module, algorithm).unset)
     if runs:
-        # Sizes above 1 show best what is meant, and outputs with elements that are set.
+        # Sizes above 1, and outputs with set elements, make the clearest messages.
         above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
@@ -208,7 +208,7 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else FEW]]
     failing = [run.failure for _, run in runs if run.failure is not None and run.failure.rule not in APART]
     ending = [point for point, run in runs if run.ends]
-    # A form that is false where a run ends asks too much.
+    # A form that is false at the sizes of a run that ends is too strong.
     needs = [replace(need, kind="other") if any(_holds(need, at) is False for at in ending) else need for need in left]
     for fault in failing:
         if not any(need.node is fault.node or _holds(need, fault.sizes) is False for need in needs):
@@ -346,7 +346,7 @@ def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """The recursive call that every run reaches, whose callee's runs all recurse likewise; None without one."""
+    """The recursive call that every run reaches, whose callee's runs all reach one as well; None without one."""
     endless = {algorithm, *reachable(module, algorithm)}
     while ended := [called for called in endless if _next(module, called.body, endless) is None]:
         endless.difference_update(ended)

@@ -204,7 +204,7 @@ class _Racing(Runs):
         self._running += [_Running(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
-            # Where there are more entries than segments, some segment has two iterations.
+            # If there are more entries than segments, some segment has two iterations.
             several = all(
                 isinstance(end, s.Element) and self._is_crowded(end.array, block) for end in (loop.lo, loop.hi)
             )

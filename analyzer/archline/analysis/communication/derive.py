@@ -47,7 +47,7 @@ LONGEST = Poly.symbol("K")
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
     """Derive flops, work, words and messages of the critical path, by metric; messages have at most `longest` words."""
-    # What callees cost on one processor is the same on all of them: it is derived once.
+    # The costs of callees on one processor are equal on all of them, and derived once.
     recursions = recurrences_of(module, Stretches(module, coarse), longest)
     scope = declared_scope(module, algorithm)
     upper, facts = _spent(algorithm, None, recursions, scope)
@@ -104,7 +104,7 @@ def derive_steps(
     except NotStaticError:
         return ()
     closed = (step.mapped(lambda amount: _closed_amount(amount, facts, algorithm)) for step in spent.steps)
-    # What one execution costs holds variables of loops too.
+    # The cost of one execution contains variables of loops too.
     return tuple(step.with_once(lambda amount: map_known(amount, facts.restore)) for step in closed)
 
 
@@ -266,7 +266,7 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
             return exact_amount(highest)
     best = least
     for lower in lowers:
-        # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
+        # Own sums bound counts from below: if none is proved to be larger, any is better than the least value.
         if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
     lowest = -readable(-best, facts)

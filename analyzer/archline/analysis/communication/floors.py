@@ -60,14 +60,14 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
     plain = _without_floors(plain, facts)
     yield plain
     subtracted = _subtracted(plain, facts)
-    # What is subtracted, max(0, e), is at least 0, and at least e.
+    # A subtracted max(0, e) is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
-    """Yield lower bounds of a value, likewise."""
+    """Yield lower bounds of a value that are easier to bound over all processors."""
     chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords
@@ -243,7 +243,7 @@ def is_nonnegative(value: Poly, facts: Facts) -> bool:
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
-    """Prove value > 0, likewise: (w - p + 1)/p is positive if w >= p."""
+    """Prove value > 0, with fractions of sizes among the terms: (w - p + 1)/p is positive if w >= p."""
     whole = facts.multiplied_out(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))

@@ -137,7 +137,7 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     """Count the messages of a number of words: 1 if there are words, or ceil(w/K) for messages of K words."""
     if isinstance(words, UnknownAmount):
-        # Whatever the data decides, a step is one message at most.
+        # A step is at most one message, even if its words depend on data.
         return KnownAmount(ZERO, ONE)
     if longest is not None:
         return map_known(words, lambda value: _rounded_up(value, longest, place.facts))

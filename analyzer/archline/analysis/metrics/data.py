@@ -32,7 +32,7 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
 
     `before` are the statements of the block before the `assume`, `rest` it and those after it.
     """
-    # The integers of the block itself that nothing assigns to from here on.
+    # Integers of this block that no later statement assigns.
     own = {statement.integer for statement in before if statement.integer}
     settled = own - s.set_names(tuple(rest)).union(MACHINE_SYMBOLS)
     names = sorted(name for name in settled & s.names(facts) if name not in scope.values)

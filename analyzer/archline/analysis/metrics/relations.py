@@ -60,7 +60,7 @@ def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
 
 
 def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """Bound a cost from below by one that never exceeds it, likewise."""
+    """Bound a cost from below by one that never exceeds it: as an expression if proved larger, and at sizes."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
     lower = limit.lower if not cost.regimes and _proved(limit.lower - cost.lower, facts) else cost.lower

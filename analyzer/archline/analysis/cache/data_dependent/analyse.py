@@ -444,7 +444,7 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
     together = rows(module, reached)
     streamed = Streamed(module, reached, line, together, policy.sharing)
     if policy.sharing is Sharing.NESTED and not streamed.nested:
-        # The same as without.
+        # No loop with inner loops shares lines: the policy equals that of innermost loops.
         raise UndividedError
     lines = divided_algorithms(module, reached, streamed, together, line, policy.by_words)
     callers = _non_recursive_callers(module, reached, streamed)

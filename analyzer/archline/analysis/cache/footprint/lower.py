@@ -79,7 +79,7 @@ class FootprintLowerBound:
         ways = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_WAYS)]
         for place in reversed(range(len(self.windows.outer), len(turns))):
             after = [self._taking.project_out(way, turns[place], facts[place]) for way in ways]
-            # The first of each way, then the second ones.
+            # The first region of each choice, then the second ones.
             ways = [region for row in zip_longest(*after) for region in row if region is not None and region.possible]
             ways = ways[:MAX_WAYS]
         return [CertainRegion(self, way) for way in ways]

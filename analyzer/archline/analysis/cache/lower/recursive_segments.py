@@ -166,7 +166,7 @@ class _SegmentEvaluator:
     def _of_call(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
         uncached = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
         if ready.touched and not uncached:
-            # The call nearly fits in the cache: windows inside it gain nothing.
+            # The regions of the call fit in the cache: windows inside it gain little.
             return 0
         taken = [steps for known, steps in ready.ways if all(_may_hold(condition, sizes) for condition in known)]
         return max(uncached, min((self._sum(steps, sizes, apart) for steps in taken), default=0))

@@ -200,7 +200,7 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
-    # Where a part is empty, the one behind it must not begin before it.
+    # If a part is empty, the next one must not begin before it.
     return all(_no_less(following - end, facts) for end in (high, low))
 
 

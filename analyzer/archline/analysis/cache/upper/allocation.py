@@ -133,7 +133,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
     yield [list(references)]
     yield _group_by_key((walk_key(reference), reference) for reference in references)
     for depth in range(max(len(reference.chain) for reference in references) + 1):
-        # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
+        # Movement one loop further out counts too: a row and the element after it move alike in the loop around.
         for like, inner in (
             (_moving_dimensions, depth),
             (_row_position, depth),
@@ -295,11 +295,11 @@ class AllocationPlanner:
     @cached_property
     def _regions(self) -> list[Region]:
         """The sets of loops around references, innermost first."""
-        # In the order of the text where they are as deep, so that reports are the same in every run.
+        # Regions of equal depth keep the order of the text, so that reports are reproducible.
         found = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
         return sorted(found, key=len, reverse=True)
 
-    # The best at samples
+    # Best choices at samples
     def _frontier(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
         """Yield the choices that fetch least for some number of lines at each sample."""
         ways = ([self._together(clusters) for clusters in clusterings] for clusterings in arrays)
@@ -321,7 +321,7 @@ class AllocationPlanner:
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
         every = range(len(self.points))
-        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
+        # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from known.greedy_fill(sample, owners, first, SMALL_CAPACITIES)

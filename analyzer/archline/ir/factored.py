@@ -45,7 +45,6 @@ class FactoredProduct:
         return polynomial.product(map(_without_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
-        """Multiply by more factors."""
         return FactoredProduct((*self.factors, *more))
 
     def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:

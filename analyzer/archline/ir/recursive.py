@@ -248,13 +248,11 @@ def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> Lo
 
 
 def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
-    """Build an unknown view with a number of dimensions."""
     extents = tuple(_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
 def _symbol(program: Lowering, name: str) -> Poly:
-    """Return a symbol for an unknown integer."""
     return Poly.symbol(program.fresh(f"some {name}"))
 
 

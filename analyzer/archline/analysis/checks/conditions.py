@@ -185,7 +185,6 @@ class _Place(Environment):
         )
 
     def learn(self, fact: s.Fact) -> None:
-        """Assume a fact."""
         self.scope = assuming_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
             divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)

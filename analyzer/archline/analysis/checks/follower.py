@@ -200,7 +200,6 @@ class Follower(StatementVisitor[B, None]):
                 self.follow_block(branch.body, inner)
 
     def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
-        """List the bodies of branches that may be taken."""
         result = []
         for branch in branches:
             ways = None if branch.condition is None else self.ways(branch.condition, block)

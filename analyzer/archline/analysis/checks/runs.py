@@ -93,7 +93,6 @@ class Array:
         return bool(filled) and any(all(subscripts[axis] != index for subscripts in filled) for axis, index in ends)
 
     def subscripts_of(self, place: int) -> tuple[int, ...]:
-        """Return the subscripts of the element at a place."""
         inner: list[int] = []
         for extent in reversed(self.extents[1:]):
             place, last = divmod(place, extent)

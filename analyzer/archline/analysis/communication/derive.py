@@ -203,7 +203,6 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
 
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
-    """Express costs in the sizes."""
     amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
     return Spent(amounts, spent.declared)
 

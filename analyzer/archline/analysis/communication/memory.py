@@ -96,7 +96,6 @@ class Peak:
 
 
 def _at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
-    """Test whether an amount is proved to be at most another one."""
     if isinstance(amount, UnknownAmount) or isinstance(limit, UnknownAmount):
         return amount == limit
     return facts.nonnegative(limit.lower - amount.lower) and facts.nonnegative(limit.upper - amount.upper)

@@ -92,7 +92,6 @@ def _larger(left: Amount, right: Amount, place: Position) -> Amount:
 
 
 def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
-    """Count the words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)

@@ -152,7 +152,6 @@ class Spent:
     steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
-        """Return the amount of a metric."""
         return self.amounts.get(metric, NOTHING)
 
     def then(self, following: Spent) -> Spent:
@@ -270,11 +269,9 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
-        """Bound costs by their maximum over processors."""
         return spent.map(lambda amount: place.bounded(amount, at.span))
 
     def _communicates(self, statement: s.Stmt) -> bool:
-        """Test whether a statement may contain a communication step."""
         invoked = (self._callee(invoke.call) for invoke in s.find(statement, s.Invoke))
         return any(s.find(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
 

@@ -59,7 +59,6 @@ class BodyCase:
         return self.way.known.nonnegative
 
     def equation(self, value: Poly) -> Equation:
-        """Build the equation of a metric in this case."""
         return Equation(self.decisions, self.facts, value, tuple(x for x in self.data if x in value.names), self.known)
 
 

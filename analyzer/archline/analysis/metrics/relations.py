@@ -119,7 +119,6 @@ def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
 
 
 def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
-    """Repeat the last regime up to a number of regimes."""
     return (*regimes, *regimes[-1:] * (count - len(regimes)))
 
 

@@ -161,7 +161,6 @@ class FootprintLowerBound:
 
     @property
     def _outside(self) -> list[Facts]:
-        """The facts around each outer loop."""
         return self._loop_facts[: len(self.windows.outer)]
 
 

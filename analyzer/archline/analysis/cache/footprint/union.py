@@ -148,7 +148,6 @@ class GroupFootprint:
 
 
 def _interval_hull(intervals: Sequence[ClosedInterval], facts: Facts) -> ClosedInterval:
-    """The smallest interval that contains several."""
     (low, high), *others = intervals
     for first, last in others:
         low, high = facts.minimum(low, first), facts.maximum(high, last)

@@ -58,7 +58,6 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """The array's name."""
         return self.array.name
 
     @memoised

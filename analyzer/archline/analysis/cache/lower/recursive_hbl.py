@@ -382,7 +382,6 @@ class _Leaf:
     family: IterationFamily
 
     def with_(self, other: _Leaf) -> _Leaf:
-        """Merge two leaves."""
         return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
 
 

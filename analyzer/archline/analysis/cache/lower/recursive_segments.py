@@ -104,7 +104,6 @@ Step = TouchedPart | CallStep | LoopStep
 
 
 def _depends_on(step: Step, name: str) -> bool:
-    """Test whether a step depends on a symbol."""
     match step:
         case TouchedPart(ways=ways):
             amounts = [amount for way in ways for group in way for amount in group]

@@ -45,7 +45,6 @@ class Condition:
     equal: bool
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Test whether the constraint holds at a point."""
         number = evaluate(self.value, point)
         return number == 0 if self.equal else number >= 0
 
@@ -58,7 +57,6 @@ class Piece:
     value: Poly
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Test whether a point is in this piece."""
         return any(all(condition.holds(point) for condition in case) for case in self.cases)
 
 

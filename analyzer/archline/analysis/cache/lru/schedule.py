@@ -228,7 +228,6 @@ class _Builder:
         return TimedReference(key, access.times, text, time)
 
     def _counter(self, name: str, symbol: str) -> str:
-        """Return a counter in isl syntax."""
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
     def _value(self, value: Poly) -> Poly:

@@ -411,7 +411,6 @@ class _SyntacticTerm:
 
     @classmethod
     def of(cls, tree: s.Expr) -> _SyntacticTerm:
-        """Return an expression as a term."""
         return cls(structure(tree), tree)
 
 

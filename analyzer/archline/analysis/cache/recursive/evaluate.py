@@ -209,7 +209,6 @@ class RecursiveMissBounds:
         return bodies
 
     def body_of(self, algorithm: s.Algorithm) -> AnalysedBody:
-        """Return the analysed body of an algorithm."""
         if algorithm not in self._solved:
             body = self._bodies[algorithm]
             facts = body.scope.facts
@@ -234,7 +233,6 @@ class RecursiveMissBounds:
         )
 
     def solve(self) -> None:
-        """Analyse the bodies of all algorithms."""
         for algorithm in self._bodies:
             self.body_of(algorithm)
 
@@ -466,7 +464,6 @@ class _Evaluation:
 
 
 def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
-    """The names that the parts depend on."""
     result: set[str] = set()
     for part in all_parts(parts):
         values: list[Poly] = []
@@ -493,5 +490,4 @@ def _view_lines(array: Array, facts: Facts) -> Poly:
 
 
 def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
-    """The names of the parameters that are arrays."""
     return frozenset(parameter.name for parameter in algorithm.parameters if shape_of(parameter.type)[0] is not None)

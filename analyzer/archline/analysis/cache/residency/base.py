@@ -118,7 +118,6 @@ class Resident:
 
     @property
     def name(self) -> str:
-        """The array's name."""
         return self.references[0].name
 
 

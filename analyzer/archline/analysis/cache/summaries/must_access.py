@@ -145,7 +145,6 @@ class BoxCover:
     tries: int = 0
 
     def covered(self, box: Box, parts: Sequence[Part]) -> bool:
-        """Test whether parts cover a box."""
         self.tries += 1
         if any(self.way.nonnegative(lo - hi) for lo, hi in box):
             return True

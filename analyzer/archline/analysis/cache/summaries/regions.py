@@ -82,7 +82,6 @@ class ConditionalRegion:
         return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
     def at(self, name: str, value: Poly) -> ConditionalRegion:
-        """Substitute a value for a symbol."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
         return ConditionalRegion(Part(box, self.part.half), tuple(need.substitute(values) for need in self.needs))

@@ -308,7 +308,6 @@ class AllocationPlanner:
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
     def _together(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
-        """Combine the best choices of several clusters."""
         first, *others = map(self._choices, clusters)
         return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 

@@ -1,4 +1,11 @@
-"""archline: a small language for algorithm sketches, and a static analyser that derives what they cost."""
+"""archline: a small language for algorithm sketches, and a static analyser that derives what they cost.
+
+    >>> import archline as al
+    >>> al.algorithm("dense.gemv::gemv").cost()["flops"].status
+    'exact'
+
+The names of the Python API are loaded when they are first used, from the modules of `archline.api`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m archline`."""
+"""Run the command line by `python -m archline`."""
 
 import sys
 

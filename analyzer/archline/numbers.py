@@ -1,7 +1,4 @@
-"""Exact integers, rationals, their matrices and polynomials, and balls of real numbers: the one use of python-flint.
-
-Exact numbers as text, however long.
-"""
+"""Exact integers, rationals, their matrices and polynomials, and balls of reals: python-flint is used here alone."""
 
 from __future__ import annotations
 

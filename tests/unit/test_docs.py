@@ -33,6 +33,8 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
+GLOSSARY = DOCS / "explanation/glossary.md"
+DEFINITION = re.compile(r"^ *(?:class |def )(\w+)|^([A-Z][A-Z_]+)\b.*=", re.MULTILINE)
 SCRIPT = re.compile(r"\b(?:benchmarks|examples)/\w+\.py\b")
 
 
@@ -50,6 +52,22 @@ def commands() -> list[list[str]]:
 def consoles(path: Path) -> list[str]:
     """The commands of a page's consoles."""
     return [each for text in fenced(path, "console") for each in COMMAND.findall(text) if each.startswith("archline ")]
+
+
+def test_names_of_the_glossary_are_those_of_the_code() -> None:
+    package = ROOT / "analyzer/archline"
+    defined = set(METRICS)
+    for path in package.rglob("*.py"):
+        place = path.relative_to(package).with_suffix("")
+        defined |= {str(place.parent), str(place)}
+        text = path.read_text(encoding="utf-8")
+        defined |= {name for pair in DEFINITION.findall(text) for name in pair}
+    rows = [line.split(" | ") for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.count(" | ") == 3]
+    terms = [row for row in rows if row[0] not in ("| Term",)]
+    assert len(terms) > 50
+    missing = {name for row in terms for name in re.findall(r"`([^`]+)`", row[2]) if name not in defined}
+    assert missing == set()
+    assert [row[0] for row in terms if "`" not in row[2]] == []
 
 
 @pytest.mark.parametrize("block", PROGRAMS)

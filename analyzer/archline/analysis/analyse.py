@@ -1,4 +1,4 @@
-"""The entry of the analysis: an algorithm of a checked module to its costs."""
+"""The entry of the analysis derives the costs of an algorithm of a checked module."""
 
 from __future__ import annotations
 

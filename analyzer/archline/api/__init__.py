@@ -1,1 +1,8 @@
-"""The Python API: what the command line does, for notebooks and tests."""
+"""The Python API does what the command line does, for notebooks and tests.
+
+`algorithm(target)` (algorithms.py) returns an `Algorithm`, whose methods derive, run, claim and price; `module` and
+`library` (modules.py) list several. `compare`, `diff`, `energy`, `optimise`, `scale`, `fit`, `order`, `recurrence`
+and `run` are functions of their own modules. Results are frozen records that know how to print themselves, in
+notebooks too. Nothing here computes: each module calls the package of its name. Callers: users, and the commands of
+`archline.cli`.
+"""

@@ -1,4 +1,4 @@
-"""Modules and their algorithms, as Python sees them."""
+"""Algorithms as Python sees them: an `Algorithm` derives its costs, runs, claims and estimates energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdicts on the claims of a file."""
+"""Decide the claims of a file, and list the verdicts."""
 
 from __future__ import annotations
 

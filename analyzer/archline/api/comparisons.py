@@ -1,4 +1,4 @@
-"""Algorithms compared: growth, verdicts at sizes on machines, and where the lesser of two changes."""
+"""Compare the costs of algorithms: growth, verdicts at sizes on machines, and where the smaller one changes."""
 
 from __future__ import annotations
 

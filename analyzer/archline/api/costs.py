@@ -1,4 +1,4 @@
-"""Derived costs, as Python sees them."""
+"""Derived costs as Python sees them: a `CostReport` has a `Metric` for each cost."""
 
 from __future__ import annotations
 

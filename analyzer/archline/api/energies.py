@@ -1,4 +1,4 @@
-"""Energy, time and power of algorithms and of formulas, on machines, by models."""
+"""Estimate the energy, time and power of algorithms and of formulas, on machines, by models."""
 
 from __future__ import annotations
 

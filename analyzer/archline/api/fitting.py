@@ -1,4 +1,4 @@
-"""Parameters of machines fitted from measurements."""
+"""Fit the parameters of machines to measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Growth order of expressions, and recurrences: `archline.order` and `archline.recurrence`."""
+"""Compare the growth of expressions, and solve recurrences: `archline.order` and `archline.recurrence`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules, as Python sees them: of a file, of the standard library, of a text."""
+"""Load the modules of a file, of the standard library or of a text."""
 
 from __future__ import annotations
 

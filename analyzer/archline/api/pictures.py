@@ -1,4 +1,4 @@
-"""Pictures of machines and comparisons: the data behind them, and the files."""
+"""Make pictures of machines and comparisons: this module has the data behind them, and writes the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strong scaling of algorithms on grids, and of formulas that hold P."""
+"""Estimate the strong scaling of algorithms on grids, and of formulas that hold P."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as texts: the algorithms of the library and of files, canonical form, the rules behind diagnostics."""
+"""List the algorithms of the library and of files, print programs in canonical form, and explain diagnostics."""
 
 from __future__ import annotations
 

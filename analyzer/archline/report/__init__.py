@@ -1,4 +1,11 @@
-"""Results as text, JSON, LaTeX and Markdown: one renderer a format over the views of `archline.report.view`."""
+"""The report renders results as text, JSON, LaTeX and Markdown.
+
+A page is a `Document` (documents.py) of tables, sections and sentences, which `text`, `latex` and `markdown` render;
+layout.py breaks lines and aligns columns. costs/ makes the pages of a cost from a `CostView` (cost_view.py);
+energies/, comparisons.py, runs.py, changes.py and library.py make the others; json.py serialises results by the
+names of their fields. checks/ has one module for each format of `archline check`, pictures/ draws with matplotlib.
+`formats(kind)` lists the formats of a folder. Callers: api/ and cli/, which choose a view and a format, and papers/.
+"""
 
 from __future__ import annotations
 

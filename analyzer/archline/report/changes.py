@@ -1,4 +1,4 @@
-"""What changed between two versions of programs: the verdict, rows of tables, the formats of `archline diff`."""
+"""Print the changes between two versions of programs: the verdict and tables, in the formats of `archline diff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons: points with ratio and verdict, crossovers, growth; as text, JSON, CSV, LaTeX and Markdown."""
+"""Render a comparison as text, JSON, CSV, LaTeX and Markdown: points with ratio and verdict, crossovers and growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a derivation, as a textbook sets them out: each statement, its rule, what it costs when reached."""
+"""Print the steps of a derivation as a textbook does: each statement, its rule, and its cost when it is reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions, facts and growths as LaTeX."""
+"""Render the LaTeX of expressions, facts and growths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text in columns: expressions broken at their outermost operators, tables with aligned columns."""
+"""Break an expression at its outermost operators, and align the columns of a table of plain text."""
 
 from __future__ import annotations
 

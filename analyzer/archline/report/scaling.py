@@ -1,4 +1,4 @@
-"""Strong scaling as text and as JSON."""
+"""Render the strong scaling of a program as text and as JSON."""
 
 from __future__ import annotations
 

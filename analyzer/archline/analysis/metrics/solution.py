@@ -35,15 +35,15 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
+    if same or (lower == upper and all(_fits(pair, lower) for pair in ends)):
         return MetricSolution(known_in_sizes(facts, lower, upper))
-    taken = [_indicator(low.decisions) for low, _ in ends]
-    rest = ONE - sum(taken, ZERO)
+    indicators = [_indicator(low.decisions) for low, _ in ends]
+    rest = ONE - sum(indicators, ZERO)
     low, high = rest * lower, rest * upper
-    for one, (first, second) in zip(taken, ends, strict=True):
-        low, high = low + one * first.value, high + one * second.value
+    for indicator, (first, second) in zip(indicators, ends, strict=True):
+        low, high = low + indicator * first.value, high + indicator * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
-    skipped = [each.decisions for each in recursive]
+    skipped = [equation.decisions for equation in recursive]
 
     def build(indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: Written = tuple) -> Piece:
         # An indicator is 1 in its case, and 0 elsewhere.
@@ -52,18 +52,18 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
 
     pieces = [
         build(indicator, (a.facts,), a.value, b.value, partial(among, a.decisions, skipped))
-        for indicator, (a, b) in zip(taken, ends, strict=True)
+        for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
-    pieces.append(build(rest, tuple(each.facts for each in recursive), lower, upper))
+    pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
     known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
     return MetricSolution(known, tuple(pieces))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Test whether a case without calls has the closed form of the recursive cases."""
-    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
-    differences = (each.facts.simplify(each.value - value) for each in ends)
-    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
+    pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
+    differences = (case.facts.simplify(case.value - value) for case in ends)
+    return not any(case.facts.simplify(d.substitute(pinned)) for case, d in zip(ends, differences, strict=True))
 
 
 def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:

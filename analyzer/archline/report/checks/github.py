@@ -1,4 +1,4 @@
-"""Findings as workflow commands of GitHub Actions, which annotate the lines of a pull request."""
+"""Render the findings as workflow commands of GitHub Actions, which annotate the lines of a pull request."""
 
 from __future__ import annotations
 

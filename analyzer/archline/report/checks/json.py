@@ -1,4 +1,4 @@
-"""Verdicts as JSON."""
+"""Render the verdicts of a check as JSON."""
 
 from __future__ import annotations
 

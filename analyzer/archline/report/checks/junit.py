@@ -1,4 +1,4 @@
-"""Verdicts as JUnit XML: a suite a target, a test case a claim."""
+"""Render verdicts as JUnit XML: a suite is a target, and a test case is a claim."""
 
 from __future__ import annotations
 

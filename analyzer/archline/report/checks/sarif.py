@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0 (OASIS), which code hosts and editors read."""
+"""Render the findings as SARIF 2.1.0 (OASIS), which code hosts and editors read."""
 
 from __future__ import annotations
 

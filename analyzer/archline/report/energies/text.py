@@ -1,4 +1,4 @@
-"""The page of an energy, at sizes or in symbols, and several energies as text: a table of those at sizes."""
+"""Make the page of an energy, at sizes or in symbols, and the table of several energies at sizes."""
 
 from __future__ import annotations
 

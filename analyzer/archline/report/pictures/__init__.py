@@ -1,4 +1,8 @@
-"""Pictures, a module each: the data, as a table, CSV and JSON, and how they are drawn."""
+"""Pictures of machines and costs: each module has one kind, its data, and how it is drawn.
+
+A picture is a `PictureView`, whose data are printed as a table, CSV and JSON; matplotlib is imported only to draw. A
+new kind is a new module that makes a view of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A machine's balance carried on over the years, against what matrix products and sorting need.
-
-Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: both sides of (5) and of (6), figure 2.
-"""
+"""Draw the balance of a machine over the years to come, against what matrix products and sorting need."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where f times the flops and 1/m of the traffic save time, and where energy (greenup, section II-E).
-
-Choi, Bedard, Fowler and Vuduc, IPDPS 2013, with constant power: T and E of (1) and (2) at (f*W, Q/m) against (W, Q).
-"""
+"""Draw where f times the flops and 1/m of the traffic save time, and where energy: greenup, section II-E."""
 
 from __future__ import annotations
 

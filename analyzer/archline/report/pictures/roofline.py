@@ -1,7 +1,4 @@
-"""A machine in the energy roofline: share of peak flop/s and flop/J, and power, against the intensity.
-
-Choi, Bedard, Fowler and Vuduc, IPDPS 2013: figures 2, 4 and 5 of a machine in one, by equations (3), (5) and (7).
-"""
+"""Draw a machine in the energy roofline: share of peak flop/s and flop/J, and power, against the intensity."""
 
 from __future__ import annotations
 

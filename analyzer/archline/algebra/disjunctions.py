@@ -19,7 +19,7 @@ Values = tuple[Poly, ...]
 
 @record
 class Knowledge:
-    """Facts, the nonnegative values that they were made from, and pending alternatives, one of which holds."""
+    """Facts, the nonnegative values that they were made from, and disjunctions that are not decided yet."""
 
     facts: Facts
     nonnegative: Values = ()
@@ -35,14 +35,14 @@ class Knowledge:
         candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_WAYS + 1)]
         if len(candidates) > MAX_WAYS:
             return self
-        possible = [learned for candidate in candidates if not (learned := self._with(candidate)).impossible]
+        possible = [extended for candidate in candidates if not (extended := self._with(candidate)).impossible]
         if not possible:
             return None
         if len(possible) == 1:
             return possible[0]
         values = {value.key: value for candidate in candidates for value in candidate}
         common = tuple(
-            v for _, v in sorted(values.items()) if all(learned.facts.nonnegative(v) for learned in possible)
+            v for _, v in sorted(values.items()) if all(outcome.facts.nonnegative(v) for outcome in possible)
         )
         return Knowledge(self._with(common).facts, (*self.nonnegative, *common), pending)
 
@@ -122,7 +122,7 @@ class Alternatives:
 
 
 def alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
-    """Split a maximum or minimum into its operands wherever they contain an atom of a kind."""
+    """Split a maximum or minimum into its operands if an atom of a kind occurs in it."""
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if isinstance(atom, a.PositivePart) and any(isinstance(inner, kind) for inner in atom.argument.atoms_within()):
             parts = value.coefficients(atom)

@@ -40,7 +40,7 @@ class Clock:
 
 
 def allow(seconds: float) -> None:
-    """Allow optional refinements the given seconds from now on; 0 is no limit, and nothing is left out."""
+    """Allow optional refinements the given seconds from now on; 0 removes the limit, and nothing is left out."""
     Clock.until = process_time() + seconds if seconds else None
     Clock.late = Clock.late and bool(seconds)
 

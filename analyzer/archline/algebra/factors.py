@@ -14,7 +14,7 @@ MAX_DIVISION = 4
 
 @lru_cache(maxsize=1024)
 def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
-    """Factor a polynomial into a number and powers, if all factors are of degree 1 and one of them is a difference.
+    """Factor a polynomial into a number and powers, if all factors are of degree 1 and at least one is a difference.
 
     A difference has several sizes and a term that is subtracted; products without one are easier to read as sums.
     """

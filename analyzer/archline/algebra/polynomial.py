@@ -33,8 +33,8 @@ class _OneOfEach(type):
         cls._made: WeakValueDictionary[str, Atom] = WeakValueDictionary()
 
     def __call__(cls, *args: Any) -> Any:
-        made = super().__call__(*args)
-        return cls._made.setdefault(made.key, made)
+        atom = super().__call__(*args)
+        return cls._made.setdefault(atom.key, atom)
 
 
 class Atom(metaclass=_OneOfEach):
@@ -102,8 +102,8 @@ class Poly:
     @staticmethod
     def symbol(name: str) -> Poly:
         """Return the polynomial of a size or variable."""
-        made = Symbol._made.get(name)
-        return Poly.of_atom(Symbol(name) if made is None else made)
+        interned = Symbol._made.get(name)
+        return Poly.of_atom(Symbol(name) if interned is None else interned)
 
     # Queries
     @property
@@ -286,7 +286,7 @@ class Poly:
 
     # Substitution
     def map_atoms(self, replace: Callable[[Atom], Poly | None]) -> Poly:
-        """Replace atoms of the monomials; `replace` returns None for those that stay."""
+        """Replace atoms of the monomials; an atom stays if `replace` returns None for it."""
         changed = {atom: new for atom in self.atoms() if (new := replace(atom)) is not None}
         if not changed:
             return self
@@ -456,6 +456,7 @@ ONE = Poly.constant(1)
 
 
 def total(values: Iterable[Poly]) -> Poly:
+    """Return the sum of polynomials."""
     terms: dict[Monomial, fmpq] = {}
     for value in values:
         _gather(terms, value.terms)

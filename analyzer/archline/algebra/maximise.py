@@ -119,7 +119,7 @@ def _parts(
 
 
 def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
-    """Return the greater of two values that a condition (v + c) mod m < t selects, if the range reaches it, else None."""
+    """Return the greater of two values that (v + c) mod m < t selects, if the range reaches it, else None."""
     atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
     pair = None if atom is None else pair_of(value, atom, inside)
     if pair is None or pair.modulus is None:
@@ -139,7 +139,7 @@ def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, 
 
 
 def largest(values: list[Poly], facts: Facts) -> Poly:
-    """Return the maximum of several expressions, without those that are proved to be at most another one."""
+    """Return the maximum of several expressions, leaving out each that is proved to be at most another one."""
     maximal: list[Poly] = []
     for value in dict.fromkeys(values):
         if any(facts.nonnegative(rival - value) for rival in maximal):
@@ -258,7 +258,7 @@ def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
 
 
 def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
-    """Return the points at which some max changes branch, and the common period of the floors; raises UnresolvedError."""
+    """Return the points where a maximum changes branch and the common period of floors. Raises UnresolvedError."""
     cuts: list[Poly] = []
     period = 1
     for atom in _composites(value, variable):

@@ -270,7 +270,7 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
 
 
 def atom_range(atom: Atom, facts: Facts) -> _Ends:
-    """Return the known minimum and maximum of an atom, None where unknown."""
+    """Return the known minimum and maximum of an atom; an unknown one is None."""
     match atom:
         case Symbol():
             bounds = facts.bounds[atom.name]
@@ -323,7 +323,7 @@ def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
 
 
 def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
-    """Return the positive terms of e, an upper bound of max(0, e), if they are nonnegative and the rest is not."""
+    """Return the positive terms of e, a bound of max(0, e), if they are >= 0 and the rest is <= 0; else None."""
     positive = atom.argument.positive_terms()
     rest = atom.argument - positive
     return positive if facts.nonnegative(positive) and facts.nonnegative(-rest) else None

@@ -48,14 +48,14 @@ class Matrix:
     numbers: Array
     shape: tuple[int, int]
 
-    def above(self, other: Matrix) -> Matrix:
+    def above(self, lower: Matrix) -> Matrix:
         """Return this matrix with the rows of another one appended."""
         height, width = self.shape
         return Matrix(
-            np.concatenate([self.rows, other.rows + height]),
-            np.concatenate([self.columns, other.columns]),
-            np.concatenate([self.numbers, other.numbers]),
-            (height + other.shape[0], width),
+            np.concatenate([self.rows, lower.rows + height]),
+            np.concatenate([self.columns, lower.columns]),
+            np.concatenate([self.numbers, lower.numbers]),
+            (height + lower.shape[0], width),
         )
 
     def by_columns(self) -> tuple[Places, Places, Array]:
@@ -141,7 +141,7 @@ class LinearProgram:
         )  # fmt: skip
 
     def solve(self) -> Array | None:
-        """Return the optimal x, or None if there is none or it is not found."""
+        """Return the optimal x, or None if no optimum is found."""
         try:
             self._solver.run()
             status = self._solver.getModelStatus().name
@@ -207,7 +207,7 @@ def places(numbers: Sequence[int], first: int = 0) -> Places:
 
 
 def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
-    """Solve linear equations (coefficients, then the right side); free unknowns are 0. None if there is no solution."""
+    """Solve linear equations (coefficients, then the right side); free unknowns are 0. None if inconsistent."""
     reduced, rank = fmpq_mat(rows).rref()
     unknowns = [fmpq(0)] * count
     lead = -1
@@ -228,26 +228,28 @@ PAYS, NOTHING = 1e-7, 1e-6
 DUAL, PRIMAL = 1, 4
 
 
-def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int = 0) -> LinearProgram:
-    """Return a program whose columns are >= 0 except the first `kept`, with column generation if it is large."""
-    if matrix.shape[1] <= kept + FIRST + MORE:
+def program(
+    aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], leading: int = 0
+) -> LinearProgram:
+    """Return a program whose columns are >= 0 except the first `leading`, with column generation if it is large."""
+    if matrix.shape[1] <= leading + FIRST + MORE:
         return LinearProgram(aim, matrix, low, high, ends)
-    return Priced(aim, matrix, low, high, ends, kept)
+    return Priced(aim, matrix, low, high, ends, leading)
 
 
 class Priced(LinearProgram):
-    """A program by column generation; all but the first `kept` columns, which are added when they pay, are >= 0."""
+    """A program by column generation; all but the first `leading` columns, which are added when they pay, are >= 0."""
 
-    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], kept: int) -> None:
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], leading: int) -> None:
         self._aim, self._matrix = aim, matrix
         width = matrix.shape[1]
         entries = np.bincount(matrix.columns, minlength=width)
         self._length = np.sqrt(np.bincount(matrix.columns, matrix.numbers**2, width)) + PAYS
-        sparse = kept + np.argsort(entries[kept:], kind="stable")[:FIRST]
-        self._columns = np.concatenate([np.arange(kept), sparse]).astype(np.int32)
+        sparse = leading + np.argsort(entries[leading:], kind="stable")[:FIRST]
+        self._columns = np.concatenate([np.arange(leading), sparse]).astype(np.int32)
         """The columns of the matrix in the program; artificial columns come after the initial ones."""
         equal = np.flatnonzero(low == high).astype(np.int32)
-        self._own, self._standing = kept + len(sparse), 2 * len(equal)
+        self._own, self._standing = leading + len(sparse), 2 * len(equal)
         first = _beside(_only(matrix, self._columns), equal)
         standing = np.full(self._standing, DEAR)
         bounds = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
@@ -257,7 +259,7 @@ class Priced(LinearProgram):
         self._least = highspy.HighsBasisStatus.kLower
 
     def solve(self) -> Array | None:
-        """The best x, or None where there is none or it is not found."""
+        """Return the optimal x, or None if no optimum is found."""
         self._solver.setOptionValue("simplex_strategy", DUAL)
         for _ in range(MAX_ROUNDS):
             point = super().solve()
@@ -299,13 +301,13 @@ class Priced(LinearProgram):
         self._solver.addCols(count, self._aim[columns], ends, ends + np.inf, len(rows), starts, rows, numbers)
         self._columns = np.concatenate([self._columns, columns])
 
-    def _whole(self, found: Array) -> Array | None:
+    def _whole(self, point: Array) -> Array | None:
         """Return the values of all columns; None if an artificial column is in use."""
-        own, standing = self._own, self._own + self._standing
-        if found[own:standing].max(initial=0.0) > NOTHING:
+        initial, standing = self._own, self._own + self._standing
+        if point[initial:standing].max(initial=0.0) > NOTHING:
             return None
         values = np.zeros(self._matrix.shape[1])
-        values[self._columns] = np.concatenate([found[:own], found[standing:]])
+        values[self._columns] = np.concatenate([point[:initial], point[standing:]])
         return values
 
 

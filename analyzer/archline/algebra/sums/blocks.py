@@ -38,7 +38,7 @@ class Pair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Return a bound without this pair, from above if `upper`, else from below; None if the weight's sign is unknown."""
+        """Return a bound without this pair, from above if `upper`, else below; None if the weight's sign is unknown."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):
@@ -70,7 +70,7 @@ def clipped(atom: Atom, facts: Facts) -> Poly | None:
 
 
 def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
-    """Write the expression as a pair of the atom and a partner of equal form; None if there is no partner."""
+    """Write the expression as a pair of the atom and a partner of equal form; None without a partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
     parts = value.coefficients(atom)
@@ -92,15 +92,15 @@ def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
     return _alone(atom, weight, remainder, facts)
 
 
-def _alone(atom: Atom, weight: Poly, others: Poly, facts: Facts) -> Pair | None:
+def _alone(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | None:
     """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
     if not isinstance(atom, a.PositivePart):
         return None
-    rest = others + weight * (atom.argument + 1)
-    if len(rest.terms) < len(others.terms) and facts.nonnegative(atom.argument + 1):
+    rest = remainder + weight * (atom.argument + 1)
+    if len(rest.terms) < len(remainder.terms) and facts.nonnegative(atom.argument + 1):
         return Pair(-weight, atom.argument + 1, ONE, None, rest)
     if facts.nonnegative(1 - atom.argument):
-        return Pair(weight, atom.argument, ONE, None, others)
+        return Pair(weight, atom.argument, ONE, None, remainder)
     return None
 
 

@@ -458,7 +458,7 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 def _by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
-    """Return p(v)*f(t) with t = r + v or r - v as the weight p in terms of t, named like the variable, and the ends of t.
+    """Return the weight p and the ends of t for p(v)*f(t) with t = r + v or r - v; p is in t, named like the variable.
 
     Raises UnresolvedError for other arguments.
     """

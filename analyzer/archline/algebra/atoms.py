@@ -147,7 +147,7 @@ def content(poly: Poly) -> fmpq:
 
 
 def positive_part(value: Poly) -> Poly:
-    """max(0, value)."""
+    """Return max(0, value)."""
     if value.is_constant:
         return value if value.constant_term > 0 else ZERO
     scale = content(value)
@@ -165,12 +165,12 @@ def positive_part(value: Poly) -> Poly:
 
 
 def maximum(left: Poly, right: Poly) -> Poly:
-    """max(left, right)."""
+    """Return max(left, right)."""
     return right + positive_part(left - right)
 
 
 def minimum(left: Poly, right: Poly) -> Poly:
-    """min(left, right)."""
+    """Return min(left, right)."""
     return left - positive_part(left - right)
 
 
@@ -190,12 +190,12 @@ def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
 
 
 def at_least_zero(value: Poly) -> Poly:
-    """1 where the integer `value` is >= 0, else 0."""
+    """Return 1 where the integer `value` is >= 0, else 0."""
     return positive_part(value + 1) - positive_part(value)
 
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
-    """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
+    """Return floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
     inner = single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
         return floor_div(inner.argument, inner.modulus * modulus)
@@ -270,7 +270,7 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
 
 
 def ceil_div(value: Poly, modulus: Poly) -> Poly:
-    """ceil(value / modulus) for an integer `value`."""
+    """Return ceil(value / modulus) for an integer `value`."""
     return floor_div(value + modulus - 1, modulus)
 
 
@@ -303,7 +303,7 @@ def common_divisor(left: Poly, right: Poly) -> Poly:
 
 
 def ceil_log2(value: Poly) -> Poly:
-    """ceil(log2(value)), 0 for values up to 1."""
+    """Return ceil(log2(value)), 0 for values up to 1."""
     if value.is_constant:
         return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
     exponent = exponent_of_two(value)
@@ -334,7 +334,7 @@ def _without_floor_of_one(value: Poly) -> Poly:
 
 
 def log2(value: Poly) -> Poly:
-    """Return the binary logarithm; log2(2^e) -> e."""
+    """Return the binary logarithm, which is e for 2^e."""
     exponent = exponent_of_two(value)
     return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
@@ -353,7 +353,7 @@ def sqrt(value: Poly) -> Poly:
 
 
 def isqrt_of(value: Poly) -> Poly:
-    """floor(sqrt(value)), and -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
+    """Return floor(sqrt(value)), -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
     if value.is_constant and value.constant_term.q == 1:
         number = int(value.constant_term.p)
         return Poly.constant(isqrt(number) if number >= 0 else -1)

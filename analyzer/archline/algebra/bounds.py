@@ -40,9 +40,7 @@ class Bounds:
     @cached_property
     def numbers(self) -> tuple[fmpq | None, fmpq | None]:
         """The largest number among the lower bounds and the smallest among the upper ones, not rounded."""
-        low, high = (
-            [bound.constant_term for bound in bounds if bound.is_constant] for bounds in (self.lower, self.upper)
-        )
+        low, high = ([bound.constant_term for bound in ends if bound.is_constant] for ends in (self.lower, self.upper))
         return max(low, default=None), min(high, default=None)
 
     @cached_property
@@ -86,16 +84,15 @@ class Power:
 
 
 def scaled_to_one(value: Poly) -> Poly:
-    """Return the polynomial times a positive constant that is the same for all its multiples.
+    """Return the polynomial times a positive constant, the same for all its multiples: flops of a kind differ by one.
 
-    Its coefficients are integers without a common divisor, so an integer remains one. Costs in flops of one kind
-    differ by such constants.
+    Its coefficients are integers without a common divisor, so an integer remains one.
     """
     return value if not value or (size := a.content(value)) == UNIT else value.scaled(1 / size)
 
 
 def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
-    """A common multiple of positive integers."""
+    """Return the least common multiple of positive integers."""
     return fmpq(lcm(*(int(number.p) for number in numbers)))
 
 

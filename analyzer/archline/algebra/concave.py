@@ -1,7 +1,4 @@
-"""Represents concave, nondecreasing, piecewise linear functions and their sums, minima and sup-convolutions.
-
-A sup-convolution is the maximum total of several functions when one quantity is divided among them.
-"""
+"""Represents concave, nondecreasing, piecewise linear functions, and their sums, minima and sup-convolutions."""
 
 from __future__ import annotations
 
@@ -24,7 +21,6 @@ class Concave:
     pieces: tuple[tuple[fmpq, fmpq], ...] = ()
 
     def at(self, place: fmpq) -> fmpq:
-        """Return the value at a place >= 0."""
         value = self.start
         for width, slope in self.pieces:
             if place <= width:
@@ -78,9 +74,7 @@ def added(parts: Sequence[Concave]) -> Concave:
 
 def lesser(left: Concave, right: Concave, end: fmpq) -> Concave:
     """Return the pointwise minimum of two functions up to an end."""
-    places = sorted(
-        {NOTHING, end, *(place for function in (left, right) for place, _ in function.corners if place < end)}
-    )
+    places = sorted({NOTHING, end, *(place for part in (left, right) for place, _ in part.corners if place < end)})
     corners = []
     for place, following in zip(places, [*places[1:], end], strict=True):
         before, after = (left.at(point) - right.at(point) for point in (place, following))

@@ -41,9 +41,7 @@ class Knowledge:
         if len(possible) == 1:
             return possible[0]
         values = {value.key: value for candidate in candidates for value in candidate}
-        common = tuple(
-            v for _, v in sorted(values.items()) if all(outcome.facts.nonnegative(v) for outcome in possible)
-        )
+        common = tuple(v for _, v in sorted(values.items()) if all(case.facts.nonnegative(v) for case in possible))
         return Knowledge(self._with(common).facts, (*self.nonnegative, *common), pending)
 
     def _with(self, values: Values) -> Knowledge:

@@ -11,10 +11,7 @@ from archline.numbers import fmpq
 
 
 def expanded(value: Poly) -> Poly:
-    """Write log2(x) + log2(y) for log2(x*y), whose factors are positive, and fractions for exact quotients.
-
-    7^log2(x*y) becomes the product of two powers.
-    """
+    """Write log2(x*y) as log2(x) + log2(y), so that 7^log2(x*y) is a product, and quotients as fractions."""
 
     def expand_atom(atom: Atom) -> Poly | None:
         match atom:
@@ -67,10 +64,9 @@ def _log2_of_atom(atom: Atom) -> Poly:
 
 
 def without_powers(value: Poly, facts: Facts) -> Poly:
-    """Replace maxima that are nonzero only at powers of 2 by differences of rounded logarithms.
+    """Replace maxima that are nonzero only at powers of 2 by ceil(log2(x + 1)) - ceil(log2(x)), 1 there, 0 elsewhere.
 
-    ceil(log2(x + 1)) - ceil(log2(x)) is 1 at powers of 2 and 0 elsewhere. For an integer x >= 1 and 0 < c <= d, max(0,
-    c - d*(x - 2^floor(log2(x)))) is c at powers of 2, else 0.
+    For an integer x >= 1 and 0 < c <= d, max(0, c - d*(x - 2^floor(log2(x)))) is c at powers of 2, else 0.
     """
 
     def by_logarithms(atom: Atom) -> Poly | None:
@@ -86,7 +82,7 @@ def without_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _at_powers(value: Poly, facts: Facts) -> Poly | None:
-    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if max(0, value) has the form of `without_powers`, else None."""
+    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) for a max(0, value) as in `without_powers`, else None."""
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():
         level = a.single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None

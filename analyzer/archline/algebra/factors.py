@@ -65,8 +65,8 @@ def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
 def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly, Poly] | None:
     """Split value = whole*divisor + rest, where `whole` has integer coefficients, or return None.
 
-    If the division is known to be exact, the coefficients may be fractions, and powers may have negative exponents.
-    The result is None if the divisor is 0, or a sum that does not divide the value.
+    If the division is `exact`, coefficients may be fractions, and exponents negative. None if the divisor is 0, or a
+    sum that does not divide the value.
     """
     if not divisor:
         return None

@@ -26,12 +26,10 @@ class IndexRange:
 
     @property
     def distance(self) -> Poly:
-        """The size in terms of the indices."""
         return Poly.symbol(self.high) - Poly.symbol(self.low)
 
     # To terms of the size
     def moved(self, value: Poly) -> Poly:
-        """Eliminate the higher index from an expression."""
         return value.substitute({self.high: Poly.symbol(self.low) + Poly.symbol(self.size)})
 
     def facts(self, facts: Facts) -> Facts:
@@ -77,7 +75,6 @@ class IndexRange:
         return substituted(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
 
     def restored_text(self, text: str) -> str:
-        """Replace the size by the difference of the indices in a text."""
         distance = f"({self.high} - {self.low})"
         shown = re.sub(rf"\b{self.size}\b", distance, text)
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)

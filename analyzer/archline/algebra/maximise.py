@@ -281,9 +281,7 @@ def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
 
 def _composites(value: Poly, variable: str) -> list[Atom]:
     composites: list[Atom] = []
-    for atom in sorted(
-        (candidate for candidate in value.atoms() if depends(candidate, variable)), key=lambda candidate: candidate.key
-    ):
+    for atom in sorted((inner for inner in value.atoms() if depends(inner, variable)), key=lambda inner: inner.key):
         composites.append(atom)
         for part in atom.parts:
             composites.extend(_composites(part, variable))

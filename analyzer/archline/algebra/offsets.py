@@ -36,7 +36,6 @@ class Segments:
         return shared if self.longest is None else (*shared, self.longest)
 
     def rebuilt(self, parts: tuple[Poly, ...]) -> Segments:
-        """Return the same array with other sizes."""
         return replace(self, count=parts[0], total=parts[1], longest=parts[2] if len(parts) == 3 else None)
 
 

@@ -96,12 +96,10 @@ class Poly:
 
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
-        """Return a power of an atom."""
         return Poly({((atom, exponent),): UNIT}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
-        """Return the polynomial of a size or variable."""
         interned = Symbol._made.get(name)
         return Poly.of_atom(Symbol(name) if interned is None else interned)
 
@@ -231,7 +229,6 @@ class Poly:
         return Poly({monomial: coefficient for monomial, coefficient in self.terms.items() if coefficient > 0})
 
     def scaled(self, factor: Number) -> Poly:
-        """Return the product with a constant."""
         constant = factor if isinstance(factor, fmpq) else rational(factor)
         if constant == 1:
             return self
@@ -383,10 +380,7 @@ def _gather(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
 
 
 def _number_power(base: fmpq, exponent: int) -> fmpq:
-    """Return a power of a number; powers of 1 and -1 may have exponents that the library rejects.
-
-    Raises TooComplexError for other powers above MAX_NUMBER_POWER.
-    """
+    """Return a power of a number, also huge ones of 1 and -1. Raises TooComplexError above MAX_NUMBER_POWER."""
     if abs(base) == 1:
         return base if exponent % 2 else fmpq(1)
     if abs(exponent) > MAX_NUMBER_POWER:

@@ -232,11 +232,9 @@ class Shown(Atom):
 def shortened(value: Poly, blocks: bool = True) -> Poly:
     """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
     value = _at_one(value)
-    for atom in sorted(
-        value.atoms(), key=lambda candidate: (not isinstance(candidate, a.PositivePart), str(candidate))
-    ):
+    for atom in sorted(value.atoms(), key=lambda piece: (not isinstance(piece, a.PositivePart), str(piece))):
         for form in _forms(atom) if blocks or not _is_block(value, atom) else ():
-            rewritten = value.map_atoms(lambda candidate, atom=atom, form=form: form if candidate == atom else None)  # type: ignore[misc]
+            rewritten = value.map_atoms(lambda piece, atom=atom, form=form: form if piece == atom else None)  # type: ignore[misc]
             if _length(rewritten) < _length(value):
                 value = rewritten
                 break

@@ -35,8 +35,7 @@ class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
     `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself), power, or
-    enclosed. An enclosed unit is computed by `enclose` at flint's current precision; its `key` may be its leading
-    digits, else `expr` writes it.
+    enclosed, at flint's current precision, by `enclose`: then `key` is its leading digits, or the text of `expr`.
     """
 
     key: str
@@ -54,7 +53,6 @@ class IrrationalUnit:
 
     @property
     def tree(self) -> s.Expr:
-        """The unit as an expression."""
         inner = b.number(self.of) if isinstance(self.of, int) else self.of.tree
         match self.kind:
             case "log2" | "sqrt":
@@ -333,7 +331,6 @@ def basis_enclosure(basis: Basis) -> arb:
 
 
 def _product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
-    """Write a multiple of a product of units as an expression."""
     above = [b.power(unit.tree, b.number(power)) for unit, power in basis if power > 0]
     below = [b.power(unit.tree, b.number(-power)) for unit, power in basis if power < 0]
     return b.multiple(coefficient, above, below)
@@ -412,9 +409,7 @@ def _in_lowest_terms(value: Constant) -> Constant:
         coefficients: dict[Basis, fmpq] = {}
         for powers, coefficient in terms:
             pairs = zip(plain, powers, lower, strict=True)
-            basis = tuple(
-                (unit, int(power - common_power)) for unit, power, common_power in pairs if power != common_power
-            )
+            basis = tuple((unit, int(power - shift)) for unit, power, shift in pairs if power != shift)
             coefficients[basis] = coefficient
         return Constant(coefficients.pop((), ZERO), coefficients)
 

@@ -269,9 +269,7 @@ class _Cases:
         form, bends = parts[-1].value, list[Poly]()
         for number in range(start - 1, start - count - 1, -1):
             within = facts.with_nonnegative(along - number).with_nonnegative(number - along)
-            part = next(
-                candidate for candidate in reversed(parts) if candidate.start is None or candidate.start <= number
-            )
+            part = next(piece for piece in reversed(parts) if piece.start is None or piece.start <= number)
             difference = self.form(part.value - form, within, vain)
             for distance, bend in enumerate(reversed(bends), 2):
                 difference = difference - bend.scaled(distance)
@@ -394,10 +392,8 @@ def _unrelated(value: Poly, name: str, modulus: Poly) -> bool:
 
 def _dominates(large: Poly, small: Poly) -> bool:
     """Test whether each term of `small` divides a term of `large`, apart from rounding."""
-    large_terms, small_terms = ([dict(monomial) for monomial in _smooth(value).terms] for value in (large, small))
-    return all(
-        any(all(m.get(atom, 0) >= f.get(atom, 0) for atom in {**m, **f}) for m in large_terms) for f in small_terms
-    )
+    many, few = ([dict(monomial) for monomial in _smooth(value).terms] for value in (large, small))
+    return all(any(all(m.get(atom, 0) >= f.get(atom, 0) for atom in {**m, **f}) for m in many) for f in few)
 
 
 def _smooth(value: Poly) -> Poly:
@@ -445,29 +441,24 @@ def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
         moduli.add(Poly.constant(lcm(*(int(divisor.constant_term.p) for divisor in moduli))))
     now = Poly.symbol(name)
     for modulus in sorted(moduli, key=lambda candidate: (-candidate.constant_term, candidate.key)):
-        quotients = [divide_exactly(divisor, modulus) for divisor in moduli]
+        shares = [divide_exactly(divisor, modulus) for divisor in moduli]
         is_remainder = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
-        splittable = name in facts.bounds and facts.positive(modulus) and not is_remainder
-        if splittable and (
-            modulus.is_constant or all(quotient is not None and a.is_integral(quotient) for quotient in quotients)
-        ):
+        valid = name in facts.bounds and facts.positive(modulus) and not is_remainder
+        if valid and (modulus.is_constant or all(share is not None and a.is_integral(share) for share in shares)):
             yield modulus
 
 
 def pinned(facts: Facts, name: str, number: int) -> Facts | None:
     """Return the facts where a symbol equals a number, or None if it cannot."""
-    point = {name: Poly.constant(number)}
+    at = {name: Poly.constant(number)}
     bounds = {
-        symbol: Bounds(*(tuple(end.substitute(point) for end in ends) for ends in (sides.lower, sides.upper)))
+        symbol: Bounds(*(tuple(end.substitute(at) for end in ends) for ends in (sides.lower, sides.upper)))
         for symbol, sides in facts.bounds.items()
         if symbol != name
     }
     remaining = facts.with_bounds(bounds)
-    pinned_bounds = facts.bounds[name]
-    for value in (
-        *(point[name] - bound for bound in pinned_bounds.lower),
-        *(bound - point[name] for bound in pinned_bounds.upper),
-    ):
+    limits = facts.bounds[name]
+    for value in (*(at[name] - bound for bound in limits.lower), *(bound - at[name] for bound in limits.upper)):
         if remaining.nonnegative(-value - 1):
             return None
         remaining = remaining.with_nonnegative(value)
@@ -477,26 +468,21 @@ def pinned(facts: Facts, name: str, number: int) -> Facts | None:
 def in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
     """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r)."""
     block, rest = names
-    split_bounds, replacement = facts.bounds[name], {name: size}
+    limits, at = facts.bounds[name], {name: size}
     unaffected: dict[str, Bounds] = {}
-    constraints: list[Poly] = [
-        *(size - bound for bound in split_bounds.lower),
-        *(bound - size for bound in split_bounds.upper),
-    ]
+    later: list[Poly] = [*(size - bound for bound in limits.lower), *(bound - size for bound in limits.upper)]
     for symbol, sides in facts.bounds.items():
         if symbol == name:
             continue
         position = Poly.symbol(symbol)
-        constraints += [(position - end).substitute(replacement) for end in sides.lower if name in end.names]
-        constraints += [(end - position).substitute(replacement) for end in sides.upper if name in end.names]
+        later += [(position - end).substitute(at) for end in sides.lower if name in end.names]
+        later += [(end - position).substitute(at) for end in sides.upper if name in end.names]
         ends = (tuple(end for end in side if name not in end.names) for side in (sides.lower, sides.upper))
         unaffected[symbol] = Bounds(*ends)
     result = facts.with_bounds(unaffected)
     divide = a.ceil_div if up else a.floor_div
-    lower, upper = (
-        [result.simplify(divide(end, modulus)) for end in side] for side in (split_bounds.lower, split_bounds.upper)
-    )
+    lower, upper = ([result.simplify(divide(end, modulus)) for end in side] for side in (limits.lower, limits.upper))
     result = result.with_symbol(block, lower, upper).with_symbol(rest, (ZERO,), (modulus - 1,))
-    for value in constraints:
+    for value in later:
         result = result.with_nonnegative(value)
     return result

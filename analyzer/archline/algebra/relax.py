@@ -132,10 +132,7 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
     result = ZERO
     for monomial, coefficient in value.terms.items():
         powers = dict(monomial)
-        gaps = sorted(
-            (gap for gap in powers if isinstance(gap, a.Gap) and variable in gap.names),
-            key=lambda candidate: candidate.key,
-        )
+        gaps = sorted((g for g in powers if isinstance(g, a.Gap) and variable in g.names), key=lambda gap: gap.key)
         if not gaps:
             result = result + Poly({monomial: coefficient})
             continue
@@ -215,10 +212,7 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
     """
     if isinstance(atom, a.Offset) and (bounded := _bound_offsets(value, atom, facts, upper)) is not None:
         return bounded
-    outer = next(
-        (candidate for candidate in sorted(value.atoms(), key=str) if candidate != atom and contains(candidate, atom)),
-        None,
-    )
+    outer = next((whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains(whole, atom)), None)
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)
     low, high = _range_around(outer, atom, facts)
@@ -313,8 +307,7 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
 def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
     """Test whether the youngest symbol, the variable of a sum, occurs only in `other`.
 
-    Values with the line length L do not count as older: counts of lines are compared, which fractions of lines are
-    not.
+    Values with the line length L are not older: counts of lines are compared, but not fractions of lines.
     """
     if "L" in value.names:
         return False

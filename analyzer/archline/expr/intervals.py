@@ -59,7 +59,6 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether the ends are equal."""
         return self.lower == self.upper
 
     @property

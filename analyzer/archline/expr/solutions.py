@@ -34,7 +34,7 @@ _SWAPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 
 @record
 class _Bound:
-    """A bound of a size in one fact: `>=`, `<=`, `>`, `<` or `==` a value, `|`: the size less `rest` is a multiple.
+    """A bound of a size by a value in one fact: a comparison; `|`: the size less `rest` is a multiple of the value.
 
     `^`: the size is a power of the value, or a square if the value is 0.
     """
@@ -111,31 +111,18 @@ class SizeSearch:
         order = []
         while left:
 
-            def is_determined(name: str, relations: str) -> bool:
-                """Test whether all bounds of a name by these relations have known values."""
+            def is_ready(name: str, relations: str) -> bool:
                 return all(
                     s.names(bound.value).isdisjoint(left) for bound in bounds[name] if bound.relation in relations
                 )
 
-            equal = (
-                candidate
-                for candidate in left
-                if any(bound.relation == "==" for bound in bounds[candidate]) and is_determined(candidate, "==")
-            )
-            determined = (
-                [candidate for candidate in left if is_determined(candidate, ">=|^==")] if not self.on_path else []
-            )
-            bounded = (
-                candidate
-                for candidate in determined
-                if any(s.names(bound.value).isdisjoint(left) for bound in bounds[candidate])
-            )
-            name = next(chain(equal, bounded, determined, left))
+            equal = (size for size in left if any(b.relation == "==" for b in bounds[size]) and is_ready(size, "=="))
+            ready = [size for size in left if is_ready(size, ">=|^==")] if not self.on_path else []
+            bounded = (size for size in ready if any(s.names(b.value).isdisjoint(left) for b in bounds[size]))
+            name = next(chain(equal, bounded, ready, left))
             usable = [bound for bound in bounds[name] if s.names((bound.value, bound.rest)).isdisjoint(left)]
             left.remove(name)
-            order.append(
-                (name, usable, [test for names, test in self._tests if name in names and names.isdisjoint(left)])
-            )
+            order.append((name, usable, [test for used, test in self._tests if name in used and used.isdisjoint(left)]))
         return order
 
     def allows(self, point: Point) -> bool:

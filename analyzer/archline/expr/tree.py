@@ -1,6 +1,7 @@
 """Defines the tree of expressions and facts: frozen nodes, each with its place in the source, and walks and rewriting.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares what is written.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares
+text.
 """
 
 from __future__ import annotations
@@ -217,7 +218,6 @@ def names(value: object) -> frozenset[str]:
 
 @cache
 def _parts(kind: type[Node]) -> tuple[str, ...]:
-    """Return the fields of a kind of node, except places in the source."""
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 

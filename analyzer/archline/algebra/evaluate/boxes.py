@@ -45,12 +45,10 @@ class OverBoxes:
 
     @property
     def low(self) -> Array:
-        """Lower bounds, one for each box."""
         return self.values[0]
 
     @property
     def high(self) -> Array:
-        """Upper bounds, one for each box."""
         return self.values[1]
 
     def __add__(self, other: OverBoxes) -> OverBoxes:
@@ -159,10 +157,7 @@ class Boxes:
 
     @memoised
     def of(self, value: Poly) -> OverBoxes:
-        """Return the bounds of an expression in sizes."""
-        terms = (
-            self._product(monomial) * self.number(float(coefficient)) for monomial, coefficient in value.terms.items()
-        )
+        terms = (self._product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
         return reduce(OverBoxes.__add__, terms, self.number(0.0))
 
     @memoised

@@ -228,7 +228,6 @@ def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
 
 
 def _ratio(top: Number, bottom: Number) -> Number:
-    """Return the quotient by a nonzero number."""
     if isinstance(top, int) and isinstance(bottom, int):
         whole, rest = divmod(top, bottom)
         return Fraction(top, bottom) if rest else whole
@@ -292,5 +291,4 @@ def _power(base: Number, exponent: int) -> Number:
 
 
 def _whole(value: Number) -> Number:
-    """Return a Python integer if the value is one."""
     return value if isinstance(value, int) or value.denominator > 1 else value.numerator

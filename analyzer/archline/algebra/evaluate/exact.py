@@ -38,7 +38,6 @@ class PointValues:
         return twin
 
     def learn(self, name: str, number: Number) -> None:
-        """Add the value of one more symbol."""
         self._symbols[name] = number
 
     def number(self, value: Poly) -> fmpq:

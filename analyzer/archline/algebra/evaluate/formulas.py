@@ -48,12 +48,10 @@ class Arithmetic:
     """
 
     def number(self, value: Given) -> Number:
-        """Convert a given number to this arithmetic."""
         fraction = Fraction(value)
         return fmpq(fraction.numerator, fraction.denominator)
 
     def plain(self, value: Number) -> Fraction | float:
-        """Convert a number of this arithmetic to one of Python's."""
         return Fraction(int(value.p), int(value.q))
 
     def size(self, value: Number) -> Number:

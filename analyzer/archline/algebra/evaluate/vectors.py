@@ -87,7 +87,6 @@ class Vectors:
         return value.names <= self._points.keys()
 
     def floor(self, value: Poly) -> Column:
-        """Return the floor of the expression at each point."""
         if self._sums.plain(value):
             top, bottom = self._ratio(value)
             return top if bottom == 1 else column(top.values // bottom, top.missing)
@@ -226,9 +225,7 @@ def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
             divided |= below.names
             scale = lcm(*(int(coefficient.q) for coefficient in above.terms.values()))
             inside = a.PositivePart(above.scaled(fmpq(scale)))
-            inverse = {
-                tuple((factor, -power) for factor, power in key): 1 / number for key, number in below.terms.items()
-            }
+            inverse = {tuple((base, -power) for base, power in key): 1 / number for key, number in below.terms.items()}
             return Poly({((inside, 1),): fmpq(1, scale)}) * Poly(inverse)
         case a.Floor():
             (top, over), (bottom, under) = (over_one_line(without_fractions(part, divided)) for part in atom.parts)
@@ -254,9 +251,7 @@ def _is_plain(atom: Atom) -> bool:
             return all(map(is_plain, atom.parts))
         case a.Exponential(exponent=exponent):
             # Powers of rounded logarithms, whose exponents are small and nonnegative.
-            logarithms = all(
-                len(monomial) < 2 and all(_is_log(*factor) for factor in monomial) for monomial in exponent.terms
-            )
+            logarithms = all(len(term) < 2 and all(_is_log(*factor) for factor in term) for term in exponent.terms)
             return logarithms and all(coefficient > 0 and coefficient.q == 1 for coefficient in exponent.terms.values())
         case a.CommonDivisor():
             whole = all(coefficient.q == 1 for part in atom.parts for coefficient in part.terms.values())
@@ -270,17 +265,14 @@ def _is_log(atom: Atom, power: int) -> bool:
 
 
 def _kind(bound: int) -> np.dtype[Any]:
-    """Return the type of integers that hold a magnitude."""
     return _SHORT if bound <= LARGEST else _LONG
 
 
 def _wide(values: Integers, kind: np.dtype[Any]) -> Integers:
-    """Return the values as integers of a type."""
     return values if values.dtype == kind else values.astype(kind)
 
 
 def _either(*marks: Marks | None) -> Marks | None:
-    """Return the union of marks."""
     union: Marks | None = None
     for mark in marks:
         if mark is not None:

@@ -3,7 +3,7 @@
 `exact.maximise` solves small dense programs over the rationals and returns multipliers that prove its answer.
 `highs.LinearProgram` passes large sparse ones to HiGHS, with column generation; its solutions are proposals that exact
 arithmetic decides on. A `Matrix` or `Entries` holds the coefficients, and `failures` records why the solver did not
-work. The proofs in `prove/` and the searches for potentials call it.
+work. The proofs in `prove/`, the growth comparisons and searches for potentials call it.
 """
 
 failures: dict[str, None] = {}

@@ -142,7 +142,6 @@ class _Tableau:
         return None
 
     def point(self) -> list[fmpq]:
-        """Return the values of the problem's variables."""
         values = [ZERO] * self.width
         for row, variable in zip(self.rows, self.basis, strict=True):
             if variable < self.width:

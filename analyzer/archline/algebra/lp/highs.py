@@ -111,10 +111,7 @@ def _library() -> Any:
 
 
 class LinearProgram:
-    """Minimises aim.x where low <= matrix*x <= high, and every x lies within its ends.
-
-    Raises SolverError if the solver does not work.
-    """
+    """Minimises aim.x where low <= matrix*x <= high, and every x lies within its ends. Raises SolverError."""
 
     def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
         try:
@@ -157,7 +154,6 @@ class LinearProgram:
         return None
 
     def bound(self, column: int, ends: Ends) -> None:
-        """Change the bounds of one variable."""
         self._solver.changeColBounds(column, *ends)
 
     def mark(self) -> None:
@@ -185,7 +181,6 @@ class Entries:
         self.numbers: list[float] = []
 
     def place(self, monomial: Monomial) -> int:
-        """Return the row of a term, a new one if it has none."""
         return self.places.setdefault(monomial, len(self.places))
 
     def add(self, column: int, value: Poly) -> None:
@@ -228,28 +223,26 @@ PAYS, NOTHING = 1e-7, 1e-6
 DUAL, PRIMAL = 1, 4
 
 
-def program(
-    aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], leading: int = 0
-) -> LinearProgram:
-    """Return a program whose columns are >= 0 except the first `leading`, with column generation if it is large."""
-    if matrix.shape[1] <= leading + FIRST + MORE:
+def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], free: int = 0) -> LinearProgram:
+    """Return a program whose columns are >= 0 except the first `free`, with column generation if it is large."""
+    if matrix.shape[1] <= free + FIRST + MORE:
         return LinearProgram(aim, matrix, low, high, ends)
-    return Priced(aim, matrix, low, high, ends, leading)
+    return Priced(aim, matrix, low, high, ends, free)
 
 
 class Priced(LinearProgram):
-    """A program by column generation; all but the first `leading` columns, which are added when they pay, are >= 0."""
+    """A program by column generation; all but the first `free` columns, which are added when they pay, are >= 0."""
 
-    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], leading: int) -> None:
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], free: int) -> None:
         self._aim, self._matrix = aim, matrix
         width = matrix.shape[1]
         entries = np.bincount(matrix.columns, minlength=width)
         self._length = np.sqrt(np.bincount(matrix.columns, matrix.numbers**2, width)) + PAYS
-        sparse = leading + np.argsort(entries[leading:], kind="stable")[:FIRST]
-        self._columns = np.concatenate([np.arange(leading), sparse]).astype(np.int32)
+        sparse = free + np.argsort(entries[free:], kind="stable")[:FIRST]
+        self._columns = np.concatenate([np.arange(free), sparse]).astype(np.int32)
         """The columns of the matrix in the program; artificial columns come after the initial ones."""
         equal = np.flatnonzero(low == high).astype(np.int32)
-        self._own, self._standing = leading + len(sparse), 2 * len(equal)
+        self._own, self._standing = free + len(sparse), 2 * len(equal)
         first = _beside(_only(matrix, self._columns), equal)
         standing = np.full(self._standing, DEAR)
         bounds = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
@@ -259,7 +252,6 @@ class Priced(LinearProgram):
         self._least = highspy.HighsBasisStatus.kLower
 
     def solve(self) -> Array | None:
-        """Return the optimal x, or None if no optimum is found."""
         self._solver.setOptionValue("simplex_strategy", DUAL)
         for _ in range(MAX_ROUNDS):
             point = super().solve()

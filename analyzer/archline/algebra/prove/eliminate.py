@@ -201,20 +201,16 @@ class EliminationSearch:
         Rounded logarithms differ by at most 1 if the larger argument is known to be at most twice the smaller one.
         """
         lower, upper = [], []
-        for candidate in value.atoms():
-            if (
-                isinstance(candidate, a.RealFunction)
-                and candidate.function == "log2"
-                and candidate.argument == atom.argument
-            ):
+        for log in value.atoms():
+            if isinstance(log, a.RealFunction) and log.function == "log2" and log.argument == atom.argument:
                 if self.holds(atom.argument - 1):
-                    lower.append(Poly.of_atom(candidate))
-                    upper.append(Poly.of_atom(candidate) + 1)
+                    lower.append(Poly.of_atom(log))
+                    upper.append(Poly.of_atom(log) + 1)
                 continue
-            difference = atom.argument - candidate.argument if isinstance(candidate, a.CeilLog2) else ZERO
+            difference = atom.argument - log.argument if isinstance(log, a.CeilLog2) else ZERO
             if not difference or not difference.is_constant:
                 continue
-            level = Poly.of_atom(candidate)
+            level = Poly.of_atom(log)
             if difference.constant_term > 0:
                 lower.append(level)
                 upper += [level + 1] if self.holds(atom.argument - difference.scaled(2)) else []

@@ -50,21 +50,19 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     if len(names) != 1 or value.names != set(names):
         return False
     name = names[0]
-    minimum = facts.bounds[name].least
-    if minimum is None:
+    first = facts.bounds[name].least
+    if first is None:
         return False
     if _is_exponent(value, name):
         terms = _terms(value, name, 0)
-        return terms is not None and _sum_nonnegative(
-            [(term.coefficient, term.logs, term.base) for term in terms], minimum
-        )
+        return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
     shift, modulus = _shift(value, name), _period(value)
-    if shift is None or modulus > MAX_MODULUS or not _first_sizes(value, name, minimum, 1 - shift):
+    if shift is None or modulus > MAX_MODULUS or not _first_sizes(value, name, first, 1 - shift):
         return False
-    minimum = max(minimum, 1 - shift)
+    first = max(first, 1 - shift)
     for case in _without_floors(value, name, modulus):
         terms = _terms(case, name, shift)
-        if terms is None or not _all_binades(terms, minimum + shift):
+        if terms is None or not _all_binades(terms, first + shift):
             return False
     return True
 

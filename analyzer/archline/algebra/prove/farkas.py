@@ -26,11 +26,9 @@ class Situation:
     pinned: Mapping[str, Poly]
 
     def knowing(self, more: Sequence[Poly]) -> Situation:
-        """Return the situation with more values known to be >= 0."""
         return replace(self, facts=(*self.facts, *more)) if more else self
 
     def proves(self, value: Poly) -> bool:
-        """Test whether the value is proved to be at least 0."""
         return all(
             _combines(*(expression.substitute(self.pinned).substitute(numbers) for expression in (value, *self.facts)))
             for numbers in self.choices()
@@ -44,14 +42,12 @@ class Situation:
 
 def _combines(value: Poly, *facts: Poly) -> bool:
     premises = [*facts, *_of_floors((value, *facts))]
-    unknowns = list(
-        dict.fromkeys(monomial for expression in (value, *premises) for monomial in expression.terms if monomial)
-    )
-    rows = [[expression.terms.get(monomial, fmpq(0)) for expression in premises] for monomial in unknowns]
+    unknowns = list(dict.fromkeys(monomial for poly in (value, *premises) for monomial in poly.terms if monomial))
+    rows = [[poly.terms.get(monomial, fmpq(0)) for poly in premises] for monomial in unknowns]
     sums = [value.terms.get(monomial, fmpq(0)) for monomial in unknowns]
     # The sum equals the value except for its constant, which is minimised.
     solution = maximise(
-        [-expression.constant_term for expression in premises],
+        [-poly.constant_term for poly in premises],
         [*rows, *([-number for number in row] for row in rows)],
         [*sums, *(-number for number in sums)],
     )

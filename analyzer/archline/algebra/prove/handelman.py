@@ -67,10 +67,7 @@ class ProductCone:
 
     @cached_property
     def products(self) -> Products:
-        """Products of facts, including 1, up to the degree; if they are too many, those with the fewest other terms.
-
-        Raises OverflowError.
-        """
+        """Products of facts up to the degree, those with the fewest other terms if many. Raises OverflowError."""
         # Products have at most as many factors on maxima or logarithms (and on logarithms alone) as the terms.
         minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
         rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
@@ -137,13 +134,11 @@ def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     for atom in list(atoms):
         if not _is_size(atom):
             atoms |= dict.fromkeys(inner for fact in facts_of(atom) for inner in fact.atoms() if not _is_size(inner))
-    candidates = dict.fromkeys((*(fact for atom in atoms for fact in facts_of(atom)), *_of_powers(atoms, facts)))
-    candidates |= dict.fromkeys(_of_inverses((*values, *candidates), facts))
-    relevant = _sharp(
-        fact for fact in candidates if _degree(fact) <= degree and all(atom in atoms for atom in fact.atoms())
-    )
-    major = [fact for fact in relevant if all(map(_is_size, fact.atoms()))]
-    ordered = dict.fromkeys((*major, *relevant))
+    pool = dict.fromkeys((*(fact for atom in atoms for fact in facts_of(atom)), *_of_powers(atoms, facts)))
+    pool |= dict.fromkeys(_of_inverses((*values, *pool), facts))
+    sharp = _sharp(fact for fact in pool if _degree(fact) <= degree and all(atom in atoms for atom in fact.atoms()))
+    major = [fact for fact in sharp if all(map(_is_size, fact.atoms()))]
+    ordered = dict.fromkeys((*major, *sharp))
     terms = frozenset(monomial for value in values for monomial in value.terms)
     return ProductCone(tuple(ordered), degree, terms, len(major))
 
@@ -184,7 +179,6 @@ def _of_inverses(values: Iterable[Poly], facts: Facts) -> Iterator[Poly]:
 
 
 def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
-    """Return the facts of an atom, as expressions that are at least 0."""
     value = Poly.of_atom(atom)
     match atom:
         case Symbol():
@@ -303,10 +297,9 @@ class Goal:
 
 
 def propose(parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
-    """Return the best c for which all parts are in their cones, in floating point, or None.
+    """Return the best c for which all parts are in their cones, in floating point; None also without parts.
 
-    `signs` are required of the c. Up to `most` of the c, last ones first, are set to 0 if the loss is small. Without
-    parts the result is None, since nothing would prove a bound.
+    `signs` are required of the c. Up to `most` of the c, last ones first, are set to 0 if the loss is small.
     """
     if not parts:
         return None
@@ -397,19 +390,16 @@ def shortened(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]
     """Yield fractions near the numbers, simplest first: rounded, nearest, and rounded to the safe side."""
     yielded = set()
     # Numbers this small are mostly rounding errors.
-    numbers = [0.0 if abs(number) < NEGLIGIBLE else number for number in numbers]
+    numbers = [0.0 if abs(value) < NEGLIGIBLE else value for value in numbers]
     # Of two equally near fractions the safe one is chosen, however the solver rounds.
-    leaning = [number + side * NEAR if number else number for number in numbers]
-    for denominator in DENOMINATORS:
-        plain = [Fraction(round(number * denominator), denominator) for number in leaning]
+    leaning = [value + side * NEAR if value else value for value in numbers]
+    for scale in DENOMINATORS:
+        plain = [Fraction(round(value * scale), scale) for value in leaning]
         nearest = [
-            Fraction(lean).limit_denominator(denominator) or _least(number)
-            for lean, number in zip(leaning, numbers, strict=True)
+            Fraction(lean).limit_denominator(scale) or _least(value)
+            for lean, value in zip(leaning, numbers, strict=True)
         ]
-        safe = [
-            side * Fraction(math.ceil(side * number * denominator - NEAR), denominator) or _least(number)
-            for number in numbers
-        ]
+        safe = [side * Fraction(math.ceil(side * value * scale - NEAR), scale) or _least(value) for value in numbers]
         for chosen in (plain, nearest, safe):
             # Pairs of integers hash faster than rationals.
             ratios = tuple([fraction.as_integer_ratio() for fraction in chosen])

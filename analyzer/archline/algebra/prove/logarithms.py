@@ -167,5 +167,4 @@ class LogarithmOrder:
         return level
 
     def _most(self, argument: Poly) -> int | None:
-        """Return a constant upper bound of ceil(log2(argument)), or None."""
         return first(MAX_LEAST, lambda level: self.facts.nonnegative((1 << level) - argument))

@@ -47,7 +47,6 @@ class Packing:
         )
 
     def packed(self, value: Poly) -> Packed:
-        """Pack an expression."""
         return {
             self.code(monomial): int(number.p) if number.q == 1 else number for monomial, number in value.terms.items()
         }
@@ -67,7 +66,6 @@ class Packing:
         return place
 
     def monomial(self, code: int) -> Monomial:
-        """Unpack the monomial of an integer."""
         monomial = self._monomials.get(code)
         if monomial is None:
             atoms = list(self._atoms)
@@ -149,9 +147,8 @@ def _add(terms: Packed, code: int, number: int | fmpq) -> None:
 class Groups:
     """Groups of atoms that facts connect, as bits of their places, for terms with at most one factor of each group.
 
-    Expressions that are linear in each group need only products that are linear in each group too: for bounds of
-    intervals these prove everything, with maxima nearly everything. If a term in question has two factors of a group,
-    no groups are used.
+    Expressions that are linear in each group need only products that are linear in each group: these prove everything
+    for bounds of intervals, and nearly everything with maxima. If a term has two factors of a group, there are none.
     """
 
     def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:

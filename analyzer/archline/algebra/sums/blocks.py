@@ -34,7 +34,6 @@ class Pair:
 
     @property
     def most(self) -> Poly:
-        """The maximum of the difference."""
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
@@ -47,18 +46,15 @@ class Pair:
 
 
 def clipped(atom: Atom, facts: Facts) -> Poly | None:
-    """Write the length of the overlap of [a, b) and [c, d) by four maxima that are not nested.
+    """Write the length of the overlap of [a, b) and [c, d) by four maxima that are not nested; None for other atoms.
 
-    max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a -> positions of b less those of a in [c,
-    d). None for other atoms.
+    It is max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a.
     """
     if not isinstance(atom, a.PositivePart):
         return None
     argument = atom.argument
     ends = [atom for atom in argument.atoms() if isinstance(atom, a.PositivePart)]
-    if len(ends) != 2 or not all(
-        coefficient == ONE for coefficient in (-argument.coefficients(end).get(1, ZERO) for end in ends)
-    ):
+    if len(ends) != 2 or not all(c == ONE for c in (-argument.coefficients(end).get(1, ZERO) for end in ends)):
         return None
     x, y = (end.argument for end in ends)
     whole = argument + Poly.of_atom(ends[0]) + Poly.of_atom(ends[1])
@@ -141,7 +137,7 @@ def _faulhaber(power: int) -> tuple[fmpq, ...]:
 def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
     """Return F(at), where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x.
 
-    Raises TooComplexError for negative powers of the variable and for degrees above MAX_DEGREE.
+    Raises TooComplexError for negative or high powers of the variable.
     """
     if not at:
         return ZERO

@@ -154,8 +154,7 @@ def _one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) ->
 def _of_powers(value: Poly, variable: str) -> Iterator[Atom]:
     """Yield max(0, e) and floor(e/m) with powers in e or m.
 
-    Such a maximum may be decided in all but the last iteration, as for 2^s <= P < 2^(s + 1); such a floor may be a
-    difference of two that telescope.
+    The maximum may be decided except in the last iteration, as in 2^s <= P < 2^(s + 1); such floors may telescope.
     """
     for atom in value.atoms():
         inner = atom.parts[-1].atoms() if isinstance(atom, a.PositivePart | a.Floor) else ()
@@ -458,10 +457,7 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 def _by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
-    """Return the weight p and the ends of t for p(v)*f(t) with t = r + v or r - v; p is in t, named like the variable.
-
-    Raises UnresolvedError for other arguments.
-    """
+    """Return p in terms of t and the ends of t for p(v)*f(t), t = r + v or r - v; else raise UnresolvedError."""
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)

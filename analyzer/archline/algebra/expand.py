@@ -11,7 +11,7 @@ from archline.numbers import fmpq
 
 
 def expanded(value: Poly) -> Poly:
-    """Write log2(x*y) as log2(x) + log2(y), so that 7^log2(x*y) is a product, and quotients as fractions."""
+    """Write log2(x*y) as log2(x) + log2(y) for x, y > 0, so 7^log2(x*y) is a product, and quotients as fractions."""
 
     def expand_atom(atom: Atom) -> Poly | None:
         match atom:

@@ -156,13 +156,13 @@ class SizeSearch:
                 return point if self.allows(point) else None
             name, bounds, tests = order[place]
 
-            def fits(value: int) -> bool:
+            def is_consistent(value: int) -> bool:
                 nonlocal visits
                 visits -= 1
                 return visits >= 0 and all(test({**point, name: value}) for test in tests)
 
             values = _Range.of(bounds, point, self.least.get(name))
-            for value in values.near(draw(name, values.low, values.high), fits):
+            for value in values.near(draw(name, values.low, values.high), is_consistent):
                 if (solution := extend(place + 1, {**point, name: value})) is not None:
                     return solution
             return None
@@ -209,12 +209,12 @@ class _Range:
         def fit(number: int) -> bool:
             return minimum <= number <= maximum and low <= at(number) <= high and fits(at(number))
 
-        def near(steps: range) -> Iterator[int]:
+        def values_at(steps: range) -> Iterator[int]:
             numbers = dict.fromkeys(start + sign * step for step in steps for sign in (1, -1))
             return (at(number) for number in numbers if fit(number))
 
         any_found = False
-        for value in near(range(NEAREST_VALUES)):
+        for value in values_at(range(NEAREST_VALUES)):
             any_found = True
             yield value
         for sign, limit in ((-1, start - minimum), (1, maximum - start)):
@@ -230,7 +230,7 @@ class _Range:
                     any_found = True
                     yield at(start + sign * after)
                 before = beyond
-        yield from near(range(NEAREST_VALUES, STEPS))
+        yield from values_at(range(NEAREST_VALUES, STEPS))
 
     def _numbered(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
         """Return the index of the value at a first one, the minimum and maximum index, and the value by index."""

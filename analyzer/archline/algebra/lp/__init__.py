@@ -7,7 +7,7 @@ work. The proofs in `prove/`, the growth comparisons and searches for potentials
 """
 
 failures: dict[str, None] = {}
-"""How the solver failed in this process, if it never worked; then results may be missing."""
+"""How the solver failed in this process, each way once, if it never worked; then results may be missing."""
 
 
 def blamed(reason: str) -> str:

@@ -109,15 +109,15 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
     """Yield the value for each remainder of n by the modulus, with floors of n by numbers as fractions."""
     for residue in range(modulus):
 
-        def unfloored(atom: Atom, residue: int = residue) -> Poly | None:
+        def without_floor(atom: Atom, residue: int = residue) -> Poly | None:
             if not isinstance(atom, a.Floor):
                 return None
-            inner = atom.argument.map_atoms(unfloored)
+            inner = atom.argument.map_atoms(without_floor)
             rest = atom.argument.substitute({name: Poly.constant(residue)}).constant_term
             divisor = atom.modulus.constant_term
             return (inner - (rest - (rest / divisor).floor() * divisor)) / divisor
 
-        yield value.map_atoms(unfloored)
+        yield value.map_atoms(without_floor)
 
 
 def _terms(value: Poly, name: str, shift: int) -> list[_Term] | None:

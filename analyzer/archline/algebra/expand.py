@@ -47,7 +47,6 @@ def log2(number: fmpq) -> Poly:
 
 
 def _expands(atom: Atom) -> bool:
-    """Test whether the atom is a quotient, or a logarithm of a product."""
     match atom:
         case a.Quotient():
             return True

@@ -37,7 +37,11 @@ MAX_CUTS = 8
 
 @remembered
 def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Return the maximum of `value` for lo <= variable < hi, given lo < hi. Raises UnresolvedError."""
+    """Return the maximum of `value` for lo <= variable < hi, given lo < hi. Raises UnresolvedError.
+
+    Parts of the range with values <= 0 may count as 0, so the result is only an upper bound if all values are
+    negative.
+    """
     if variable not in value.names:
         return value
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
@@ -95,7 +99,7 @@ def _peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list
 def _parts(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
-    """Yield a value with the bounds of each part on which no condition and no argument of a max changes its sign."""
+    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0."""
     value = inside.simplify(value)
     if inside.nonnegative(-value):
         yield ZERO, lo, hi

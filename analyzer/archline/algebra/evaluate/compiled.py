@@ -235,8 +235,6 @@ def _ratio(top: Number, bottom: Number) -> Number:
 
 
 def _scaled(coefficient: int, place: int, constant: int) -> Compute:
-    """Return coefficient*symbol + constant."""
-
     def run(environment: Environment) -> Number:
         total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
         return total if isinstance(total, int) else _whole(total)

@@ -173,7 +173,6 @@ class _Tableau:
         return ray
 
     def _pivot(self, index: int, column: int) -> None:
-        """Exchange a basic variable with a nonbasic one."""
         row = self.rows[index]
         inverse = 1 / row[column]
         row = [entry * inverse if entry else entry for entry in row]

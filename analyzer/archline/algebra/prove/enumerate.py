@@ -259,7 +259,6 @@ def _numbers(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
 
 
 def _plain(atom: Atom) -> bool:
-    """Test whether the atom is a size, or the logarithm of a sum of sizes."""
     return isinstance(atom, Symbol) or (
         isinstance(atom, a.CeilLog2)
         and all(isinstance(inner, Symbol) for inner in atom.argument.atoms())

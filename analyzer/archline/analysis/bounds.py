@@ -33,8 +33,8 @@ class Region:
     """Sizes and caches where all `needs` are at least 0.
 
     With `cases`, which hold the facts of each case in the symbols of the derivation, it is a part of the sizes, and
-    other regions have the rest; without, it is a condition on the cache. `written` gives it as facts, none for the last
-    part of the sizes.
+    other regions have the rest; without, it is a condition on the cache. `written` gives the conditions as facts, none
+    for the last part of the sizes.
     """
 
     needs: tuple[Poly, ...] = ()
@@ -101,7 +101,7 @@ class Bound:
     """A cost is at least, or at most, a value in a region.
 
     `by` names the loop that a lower bound looks at. `smooth` gives an upper bound that is larger, without rounding,
-    `keeping` the residencies that an upper bound comes about by.
+    `keeping` the residencies that an upper bound rests on.
     """
 
     side: Side

@@ -206,11 +206,14 @@ def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction
     """Evaluate the sharpest of the forms that pages show and that hold at a point. Raises EvaluationError."""
     if cost.lower is None or cost.upper is None:
         raise EvaluationError(cost.reason or "it is not derived")
-    if cost.exact:
-        return (evaluate(cost.lower, point),) * 2
-    # Values hold what loops fetch, so that the bounds by loops are never sharper.
-    uppers = (cost.upper, *(bound.value for bound in cost.by_cache if bound.where.contains(point)))
-    return evaluate(cost.lower, point), min(evaluate(form, point) for form in uppers)
+    lower = upper = evaluate(cost.lower, point)
+    if not cost.exact:
+        upper = evaluate(cost.upper, point)
+    for bound in cost.by_cache:
+        # Without Z no condition on the cache has a value. Bounds by loops are never sharper than values.
+        with suppress(EvaluationError):
+            upper = min(upper, evaluate(bound.value, point)) if bound.where.contains(point) else upper
+    return lower, upper
 
 
 def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:

@@ -70,7 +70,7 @@ def upper_at(
             metric = name.removeprefix(LEAST)
             if metric in METRICS:
                 cost = subject.cost(metric)
-                lower = replace(cost, upper=cost.lower, alternatives=(), at_most=())
+                lower = replace(cost, upper=cost.lower, bounds=(), at_most=())
                 values[name] = _upper(subject, cost if name == metric else lower, own, words)
         values |= words
     else:

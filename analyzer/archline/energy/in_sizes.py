@@ -107,9 +107,9 @@ class InSizes:
         growth = growth_text(orders)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
-        shown = [each for each in cost.alternatives if each.shown]
         regimes, few = (
-            tuple((each.when, write(each.upper)) for each in some) for some in (shown, select_regimes(shown))
+            tuple((bound.where.when, write(bound.value)) for bound in bounds)
+            for bounds in (cost.by_cache, select_regimes(cost.by_cache))
         )
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))

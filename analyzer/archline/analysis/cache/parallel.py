@@ -41,17 +41,14 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         _, most = ends_at(io, point)
         return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
 
-    alternatives = tuple(replace(bound, upper=bound.upper * count, keeping=tuple) for bound in io.alternatives)
-    regimes = tuple(replace(regime, upper=regime.upper * count) for regime in io.regimes)
-    # A line that is touched is fetched by one processor at least.
+    # A line that is touched is fetched by one processor at least, whatever each loop fetches.
+    bounds = (bound.map_value(lambda most: most * count) if bound.side == "upper" else bound for bound in io.bounds)
     return replace(
         io,
         metric=metric,
         status=io.status if io.status == "declared" or processors == 1 else "bounded",
         upper=io.upper * count,
-        regimes=regimes,
-        alternatives=alternatives,
-        lowers=(),
+        bounds=tuple(replace(bound, keeping=tuple) for bound in bounds if not bound.by),
         orders=None,
         orderless=None,
         ends=bounds_at,

@@ -279,7 +279,7 @@ class OptimisationTask:
             return True
         metrics = {name.removeprefix(arrays.LEAST) for name in self._held(problem)} & METRICS.keys()
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
-        return all(cost.ends is None and not cost.alternatives for cost in costs)
+        return all(cost.ends is None and not cost.plans for cost in costs)
 
     def _candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
         """The problem at points; None where costs have no values at any of them."""

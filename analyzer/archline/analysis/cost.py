@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, floor
 from typing import Literal
 
@@ -182,10 +183,34 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The bounds at a point: the sharpest of its own and those of metrics it is related to. Raises EvaluationError."""
-    lower, upper = _own_ends_at(cost, point)
-    lower = max([lower, *(low for low, _ in _ends_of(cost.at_least, point))])
-    return lower, min([upper, *(high for _, high in _ends_of(cost.at_most, point))])
+    """Evaluate the sharpest bounds at a point: of forms, values, and related metrics. Raises EvaluationError."""
+    forms = partial(_forms_at, cost)
+    # Values may take too many steps, or have a guarded call whose sizes are none: the forms are left.
+    pairs = list(_evaluate_all((forms,) if cost.ends is None else (cost.ends, forms), point)) or [forms(point)]
+    below, above = (
+        _evaluate_all((partial(ends_at, x) for x in costs), point) for costs in (cost.at_least, cost.at_most)
+    )
+    return max(low for low, _ in (*pairs, *below)), min(high for _, high in (*pairs, *above))
+
+
+def _evaluate_all(
+    functions: Iterable[Ends], point: Mapping[str, int | Fraction]
+) -> Iterator[tuple[Fraction, Fraction]]:
+    """Evaluate the bounds that have values at a point."""
+    for function in functions:
+        with suppress(EvaluationError):
+            yield function(point)
+
+
+def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """Evaluate the sharpest of the forms that pages show and that hold at a point. Raises EvaluationError."""
+    if cost.lower is None or cost.upper is None:
+        raise EvaluationError(cost.reason or "it is not derived")
+    if cost.exact:
+        return (evaluate(cost.lower, point),) * 2
+    # Values hold what loops fetch, so that the bounds by loops are never sharper.
+    uppers = (cost.upper, *(bound.value for bound in cost.by_cache if bound.where.contains(point)))
+    return evaluate(cost.lower, point), min(evaluate(form, point) for form in uppers)
 
 
 def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
@@ -199,29 +224,6 @@ def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Frac
     if lower > upper or (none and cost.ends is not None):
         raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")
     return (Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else (lower, upper)
-
-
-def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
-    """The bounds of each cost that has values at the point."""
-    for cost in costs:
-        try:
-            yield ends_at(cost, point)
-        except EvaluationError:
-            continue
-
-
-def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
-    if cost.ends is not None:
-        try:
-            return cost.ends(point)
-        except EvaluationError:
-            # Too many steps, or a guarded call whose sizes are none: the closed form is left.
-            pass
-    if cost.lower is None or cost.upper is None:
-        raise EvaluationError(cost.reason or "it is not derived")
-    lower = evaluate(cost.lower, point)
-    return lower, lower if cost.exact else evaluate(cost.upper, point)
 
 
 def map_cost(

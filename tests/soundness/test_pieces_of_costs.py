@@ -31,10 +31,12 @@ def assert_pieces(cost: Cost, point: dict[str, int]) -> None:
     (piece,) = having
     assert all(holds(fact, point) for fact in piece.where.facts)
     low, high = (evaluate(form, point) for form in (cost.lower, cost.upper))
-    values = piece.evaluate(point)
-    assert low <= values.lower <= values.upper <= high
-    # By the cache the upper bounds that hold are no less than the sharpest of them.
-    assert all(evaluate(x.value, point) >= values.upper for x in cost.plans if x.where.contains(point))
+    lowers, uppers = (
+        [evaluate(bound.value, point) for bound in bounds if bound.where.contains(point)]
+        for bounds in (piece.lowers, piece.uppers)
+    )
+    assert low <= max(lowers) <= min(uppers) <= high
+    assert (lowers[0], uppers[-1]) == (evaluate(piece.lower, point), evaluate(piece.upper, point))
 
 
 @given(st.integers(0, 10**9), POINTS)

@@ -14,7 +14,6 @@ from typing import Literal
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.expr.intervals import Interval
 from archline.expr.text import conjunction, phrase
 from archline.language import syntax as s
 from archline.records import field, record, replace
@@ -34,8 +33,8 @@ class Region:
     """Sizes and caches where all `needs` are at least 0.
 
     With `cases`, which hold the facts of each case in the symbols of the derivation, it is a part of the sizes, and
-    other regions have the rest; without, it is a condition on the cache. `written` gives it as facts, none for the last
-    part of the sizes.
+    other regions have the rest; without, it is a condition on the cache. `written` gives the conditions as facts, none
+    for the last part of the sizes.
     """
 
     needs: tuple[Poly, ...] = ()
@@ -102,7 +101,7 @@ class Bound:
     """A cost is at least, or at most, a value in a region.
 
     `by` names the loop that a lower bound looks at. `smooth` gives an upper bound that is larger, without rounding,
-    `keeping` the residencies that an upper bound comes about by.
+    `keeping` the residencies that an upper bound rests on.
     """
 
     side: Side
@@ -166,14 +165,6 @@ class Piece:
     def by_sizes(self) -> bool:
         """Whether guards on sizes make the piece, and not the cases of a recurrence."""
         return self.uppers[-1].source == "cases" and bool(self.where.needs)
-
-    def evaluate(self, point: Mapping[str, int | Fraction]) -> Interval:
-        """The sharpest bounds at a point of the piece. Raises EvaluationError."""
-        lower, upper = (
-            [evaluate(bound.value, point) for bound in bounds if bound.where.cases or bound.where.contains(point)]
-            for bounds in (self.lowers, self.uppers)
-        )
-        return Interval(max(lower), min(upper))
 
 
 def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases") -> Piece:

@@ -98,9 +98,9 @@ class Cost:
 
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
-    `bounds` are those besides: by cases of the sizes, where that reads better, the first that holds; upper ones under
-    conditions on the cache, which may hold together, those for large caches first; and lower ones by loops. `orders`
-    says what it is O of under facts. `orderless` bounds it from below in any order of the same iterations.
+    `bounds` are all others: of both sides by cases of the sizes, where that reads better; upper ones under conditions
+    on the cache, which may hold together, those for large caches first; and lower ones by loops. `orders` says what it
+    is O of under facts. `orderless` bounds it from below in any order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds; `least_at` gives the first alone, far sooner. `explain` gives how a recursive algorithm's
     bounds come about, which is written when asked for, `reached` what its calls reach by indices, and `touched` what

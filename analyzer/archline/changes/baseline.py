@@ -61,7 +61,7 @@ class Entry:
 
 
 def sort_by_cache(*costs: Cost) -> list[Bound]:
-    """Return the bounds of costs by conditions on the cache: large caches first, the last one always holds."""
+    """Return the shown bounds of costs by cache conditions: large caches first, the last one always holds."""
     shown = (bound for cost in costs for bound in cost.by_cache)
     return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -429,7 +429,7 @@ def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCo
     holding = [*([] if at is None else every[at : at + 1]), *larger]
     uppers = [bound.value for bound in holding] or [upper for upper in (cost.upper,) if upper is not None]
     costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
-    return [replace(amount, cost=cost_in_region) for cost_in_region in costs], at is not None
+    return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
 
 def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -> bool:
@@ -444,11 +444,8 @@ def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -
 
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
     """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
-    cost, at = amount.cost, amount.at(point)
-    holding = [bound.value for bound in sort_by_cache(cost) if bound.where.contains(at)]
-    forms: Iterable[Poly | None] = holding or [cost.upper]
-    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, form), at) for form in forms]
-    return Interval(ends[0][0], min(high for _, high in ends))
+    forms = replace(amount.cost, ends=None, at_most=(), at_least=())
+    return Interval(*whole_ends_at(forms, amount.at(point)))
 
 
 def _texts(point: Point) -> dict[str, str]:

@@ -150,7 +150,11 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
     accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
     # An access moves one line at most in each direction: a line for io and write-backs, its words for bytes.
     words = 2 * WORD * LINE if cost.metric == "bytes" else Poly.constant(1)
-    return (replace(count, upper=count.upper * words) for count in accesses if count.upper is not None)
+    return (
+        replace(x, upper=x.upper * words, bounds=tuple(bound.map_value(words.__mul__) for bound in x.bounds))
+        for x in accesses
+        if x.upper is not None
+    )
 
 
 def _growth_of_the_sure(

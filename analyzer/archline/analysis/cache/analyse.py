@@ -259,9 +259,8 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    always = next(
-        (bound for bound in reversed(alternatives) if bound.shown == "page" and _holds_everywhere(bound, some)), None
-    )
+    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
+    always = next((bound for bound in shown if _holds_everywhere(bound, some)), None)
     again = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))

@@ -110,7 +110,7 @@ def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
 def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors: Poly) -> tuple[Bound, ...]:
     """Combine the pieces of work and span, if the shorter list is a prefix of the other; else none."""
     few, many = sorted((work, span), key=len)
-    if not few or any(piece.when != other.when for piece, other in zip(few[:-1], many, strict=False)):
+    if not few or any(left.when != right.when for left, right in zip(few[:-1], many, strict=False)):
         return ()
     # The last piece of the shorter list has the sizes of all others of the longer one.
     work, span = ((*pieces, *pieces[-1:] * (len(many) - len(pieces))) for pieces in (work, span))

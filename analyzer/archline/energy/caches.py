@@ -109,8 +109,8 @@ class Processors:
 class Settings:
     """The parameters by which inputs are found and runs are made: the cache, the execution and its data.
 
-    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last level, or
-    with `of_machine` the machine's own. `option` is the option that gave the sizes. `engine` and `timeout` are
+    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last level,
+    or with `of_machine` the machine's own. `option` is the option that gave the sizes. `engine` and `timeout` are
     parameters of `execute`. With `processors` a run is simulated on private caches. With a `machine` the longest paths
     through a grid have times; `path` is a metric of paths, or "time", whose longest path is kept in pieces.
     """

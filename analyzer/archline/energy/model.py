@@ -54,12 +54,11 @@ class Figure:
 class Model:
     """An energy model.
 
-    `inputs` are the metrics that it takes, `letters` the paper's names of them; `conversions` give metrics that an
+    `inputs` are the metrics that it takes, `letters` the paper's names for these; `conversions` give metrics that an
     algorithm does not have, and quantities that a machine does not have, from others. `definitions` are named parts of
     formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds. `essential`
     is the answer that a machine must allow: "energy" or "time". `accuracy` is the relative error that the source states
-    (`error` has it in words), `coarser` the terms of a coarser reading: a comparison that it reverses is
-    thin.
+    (`error` has it in words), `coarser` the terms of a coarser reading: a comparison that it reverses is thin.
     """
 
     name: str

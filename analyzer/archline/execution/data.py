@@ -160,7 +160,7 @@ def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], s
     are zero.
 
     Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 if a `where` is false,
-    AL526 if no offsets or indices of these sizes exist, AL519 if the arrays would not fit memory.
+    AL526 if offsets or indices of such sizes do not exist, AL519 if the arrays would not fit memory.
     """
     point = check_sizes(module, algorithm, sizes)
     return _fill(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)

@@ -32,7 +32,7 @@ an exchange. (Sends and receives pair in order, in any iteration.)
 
 @record(slots=True)
 class Step:
-    """One step of a processor: the words it sends and their receiver, and the sender and number of the words it receives.
+    """One step of a processor: the words it sends and their receiver, and the sender and number of received words.
 
     A message to or from oneself is one too. `words` is None if a step receives a message without a buffer. `called` is
     the number of the call, in the algorithm that runs, which the step is part of; None for its own steps.

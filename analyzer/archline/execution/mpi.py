@@ -165,8 +165,8 @@ class Mail:
         """Share a state, which calls running ranks unless it is the end; return all states if final, else None.
 
         States are final if no letter was under way: messages from a rank arrive in order, so all that it has sent has
-        been taken when its status is. So all processors have gone to their last possible step, and failures are the same every
-        time. And they are final if a rank wants to start again.
+        been taken when its status is. So all processors have gone to their last possible step, and failures are the
+        same every time. And they are final if a rank wants to start again.
         """
         unused = [
             (sender, letter[2])

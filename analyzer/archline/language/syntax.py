@@ -1,6 +1,6 @@
-"""The syntax tree of programs: statements, types and items over the expressions of `expr/tree.py`, all of it as `s`.
+"""The syntax tree of programs has statements, types and items over the expressions of `expr/tree.py`, all of it as `s`.
 
-docs/reference/language.md says what they mean.
+docs/reference/language.md explains their meaning.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Simple(Statement):
 
     @property
     def reads(self) -> tuple[Expr, ...]:
-        """What it evaluates, in order, such as its `value`; a place that it updates too."""
+        """The expressions that it evaluates, in order, such as its `value`; and a place that it updates."""
         value: Expr | None = getattr(self, "value", None)
         return () if value is None else (value,)
 
@@ -110,27 +110,27 @@ class Simple(Statement):
     @property
     def sets(self) -> tuple[str, ...]:
         """The names that it gives values; not those of arrays whose elements it writes to."""
-        return self.defines or tuple(each.id for each in self.writes if isinstance(each, Name))
+        return self.defines or tuple(place.id for place in self.writes if isinstance(place, Name))
 
     @property
     def increment(self) -> int | None:
-        """By how much it moves the integer that it sets, where that is a number."""
+        """The number by which it moves the integer that it sets, if that is a number."""
         return None
 
     @property
     def updates(self) -> tuple[Name | Element, ...]:
         """The places that it both reads and writes to."""
-        return tuple(each for each in self.writes if each in self.reads)
+        return tuple(place for place in self.writes if place in self.reads)
 
     @property
     def revisited(self) -> tuple[Name | Element, ...]:
-        """Those that it accesses others between: all where it writes to several, since it first reads, then writes."""
+        """The updates with accesses in between: all if it writes to several places, since it first reads, then writes."""
         return self.updates if len(self.writes) > 1 else ()
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that it makes whenever it is reached."""
-        return tuple(each for each in self.reads if isinstance(each, Call))
+        return tuple(expr for expr in self.reads if isinstance(expr, Call))
 
 
 @tree
@@ -259,7 +259,7 @@ class Costs(Simple):
 
 @tree
 class Loop(Statement):
-    """`for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
 
     variable: str
     lo: Expr
@@ -278,7 +278,7 @@ class Loop(Statement):
 
 @tree
 class While(Statement):
-    """`while condition at most limit times:`."""
+    """The loop `while condition at most limit times:`."""
 
     condition: Expr
     limit: Expr
@@ -383,7 +383,7 @@ class Ensures(Node):
 
     @property
     def subject(self) -> str:
-        """What is bounded, as it is written: `work`, `time(P)`."""
+        """The bounded quantity, as written: `work`, `time(P)`."""
         return self.metric if self.processors is None else f"{self.metric}({self.processors.id})"
 
 
@@ -406,7 +406,7 @@ class Extern(Node):
 
 @tree
 class On(Node):
-    """`on "machine" with model`."""
+    """The condition `on "machine" with model` of a claim."""
 
     machine: str
     model: str | None
@@ -460,18 +460,18 @@ class Program:
 
 
 def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The blocks inside a statement."""
+    """Return the blocks inside a statement."""
     match statement:
         case Loop(body=body) | While(body=body) | Split(body=body):
             return (body,)
         case If(branches=branches):
-            return tuple(each.body for each in branches)
+            return tuple(branch.body for branch in branches)
         case Simple():
             return ()
 
 
 def evaluated(statement: Stmt) -> tuple[Expr, ...]:
-    """The expressions and places that a statement evaluates, those of blocks inside it apart; each once, in order."""
+    """Return the expressions and places that a statement evaluates, without inner blocks; each once, in order."""
     match statement:
         case Simple(reads=reads, writes=writes):
             return tuple(dict.fromkeys((*reads, *writes)))
@@ -480,18 +480,18 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
         case While(condition=condition, limit=limit):
             return condition, limit
         case If(branches=branches):
-            return tuple(each.condition for each in branches if each.condition is not None)
+            return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
 
 
 @lru_cache(maxsize=2048)
 def set_names(value: object) -> frozenset[str]:
-    """The names that statements in a part of a program give values, variables of loops among them."""
-    found: set[str] = set()
+    """Return the names that statements in a part of a program give values, including variables of loops."""
+    result: set[str] = set()
     for node in nodes(value):
         if isinstance(node, Simple):
-            found.update(node.sets)
+            result.update(node.sets)
         elif isinstance(node, Loop):
-            found.add(node.variable)
-    return frozenset(found)
+            result.add(node.variable)
+    return frozenset(result)

@@ -294,7 +294,6 @@ def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[st
 
 
 def _number(value: Fraction) -> s.Expr:
-    """Return a numeral for formulas."""
     text = decimal(value)
     return s.Real(text, span=b.DERIVED) if "." in text else b.number(value)
 

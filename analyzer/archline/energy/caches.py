@@ -152,5 +152,4 @@ class Settings:
 
     @property
     def runs(self) -> bool:
-        """Whether a run is asked for."""
         return self.measured or self.matrix is not None

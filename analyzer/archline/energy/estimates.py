@@ -280,7 +280,7 @@ class Estimate:
 
     @property
     def flops_per_joule(self) -> Interval | None:
-        """Flops per joule; None if the flops are unknown."""
+        """None if the flops are unknown."""
         return self.quotients.get("flops_per_joule")
 
     @property

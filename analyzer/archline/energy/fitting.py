@@ -70,7 +70,6 @@ class Measurements:
 
     @property
     def runs(self) -> int:
-        """The number of runs."""
         return len(self.columns["joules"])
 
 

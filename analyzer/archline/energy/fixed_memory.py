@@ -51,7 +51,6 @@ class TermGrowth:
 
     @property
     def text(self) -> str | None:
-        """The form as text."""
         return None if self.upper is None else format_expression(self.upper)
 
     @property
@@ -285,5 +284,4 @@ def _beyond(
 
 
 def _rises(shape: Shape) -> bool:
-    """Whether a shape grows with P."""
     return shape.powers.get(factor(PROCESSORS), NOTHING).sign() > 0

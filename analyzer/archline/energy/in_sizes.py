@@ -105,7 +105,6 @@ class InSizes:
         return b.total((False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count)))
 
     def symbolic(self, metric: str) -> SymbolicMetric:
-        """Return a metric in sizes."""
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric), ends=(b.name(metric),) * 2)
         cost, write = self.derived.cost(metric), self.derived.write

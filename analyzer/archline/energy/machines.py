@@ -74,7 +74,6 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """The base unit."""
         return QUANTITIES[self.name].unit
 
     @property

@@ -63,7 +63,6 @@ class ExecutedRun:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The sizes of the run."""
         return self.execution.sizes
 
     @property

@@ -26,11 +26,9 @@ class ScaleStep:
 
     @property
     def processors(self) -> Interval:
-        """The number of processors, P."""
         return self.amount("P")
 
     def amount(self, name: str) -> Interval:
-        """Return an input of the model."""
         assert self.result is not None
         return self.result.inputs[name].amount
 

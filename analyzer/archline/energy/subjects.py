@@ -92,7 +92,6 @@ class AlgorithmSubject:
 
     @property
     def where(self) -> tuple[s.Fact, ...]:
-        """The facts of its sizes."""
         return self.report.where
 
     @property
@@ -108,7 +107,6 @@ class AlgorithmSubject:
 
     @property
     def on_grid(self) -> bool:
-        """Whether it runs on a grid of processors."""
         return bool(self.algorithm.node.grid)
 
     @property
@@ -262,7 +260,6 @@ class FormulaSubject:
 
     @property
     def metrics(self) -> Collection[str]:
-        """The metrics that have a formula."""
         return self.target.formulas.keys()
 
     @property

@@ -41,15 +41,14 @@ class SizeSweep:
         return "=".join(self.names)
 
     def at(self, value: int) -> Given:
-        """Return the sizes at one of the values."""
         return dict.fromkeys(self.names, (value, None))
 
-    def points_with(self, given: Given) -> list[Given]:
+    def points_with(self, fixed: Given) -> list[Given]:
         """Return the points of the sweep, with the sizes that stay fixed. Raises ArchlineError (AL403)."""
         for name in self.names:
-            if name in given:
-                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=given[name][1])
-        return [{**given, **self.at(value)} for value in self.points]
+            if name in fixed:
+                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=fixed[name][1])
+        return [{**fixed, **self.at(value)} for value in self.points]
 
     @staticmethod
     def read(text: str) -> SizeSweep:

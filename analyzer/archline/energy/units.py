@@ -25,7 +25,6 @@ class Dimension:
 
     @classmethod
     def of(cls, powers: Mapping[str, int | Fraction]) -> Dimension:
-        """Return the dimension of powers by base unit."""
         return cls(tuple(sorted((base, Fraction(power)) for base, power in powers.items() if power)))
 
     def times(self, other: Dimension, power: int | Fraction = 1) -> Dimension:

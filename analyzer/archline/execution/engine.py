@@ -32,7 +32,6 @@ class Engine:
     externs: dict[str, Callable[..., Any] | None] = field(default_factory=dict)
 
     def call(self, arguments: tuple[Any, ...]) -> Any:
-        """Run the entry."""
         return self.names[self.program.entry](*arguments)
 
     def compile(self, arguments: tuple[Any, ...]) -> float:

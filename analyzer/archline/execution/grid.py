@@ -76,7 +76,6 @@ class Processor:
 
     @cached_property
     def ints(self) -> Any:
-        """The memory as integers."""
         return memoryview(self.arrays[1]) if self.compiled else self.arrays[1]
 
     def unset(self, real: int) -> Any:
@@ -165,7 +164,6 @@ class ProcessorGroup:
 
     @property
     def size(self) -> int:
-        """The number of processors, P."""
         return self.ranks.size
 
     def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> ProcessorGroup:

@@ -83,12 +83,10 @@ class Mail:
 
     @property
     def rank(self) -> int:
-        """The rank of the process."""
         return int(self.comm.rank)
 
     @property
     def size(self) -> int:
-        """The number of ranks."""
         return int(self.comm.size)
 
     def begin_attempt(self) -> None:

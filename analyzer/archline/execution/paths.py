@@ -49,7 +49,6 @@ class Links:
     largest: int | None = None
 
     def share(self, own: int, partner: int, words: int) -> Values:
-        """Return the counts of a message between two processors."""
         if own == partner or words == 0:
             return (0, 0, 0, 0)
         messages = 1 if self.largest is None or words < 0 else -(-words // self.largest)

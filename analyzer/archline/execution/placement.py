@@ -31,7 +31,6 @@ class Placement:
 
     @property
     def elements(self) -> int:
-        """The number of its elements."""
         return math.prod(self.shape)
 
     @property

@@ -57,7 +57,6 @@ class Running:
 
     @property
     def rank(self) -> int:
-        """The processor's number."""
         return self.processor.rank
 
     def spent(self) -> Values:

@@ -44,7 +44,6 @@ class SparseMatrix:
 
     @property
     def nz(self) -> int:
-        """Stored entries."""
         return len(self.values)
 
     @property

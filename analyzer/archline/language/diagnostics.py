@@ -64,7 +64,6 @@ class Diagnostic:
 
     @property
     def code(self) -> str:
-        """The code of its rule, such as `AL201`."""
         return self.rule.code
 
     @property

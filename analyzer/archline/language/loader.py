@@ -86,7 +86,6 @@ class _Loader:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
 
     def load_file(self, path: Path) -> Module:
-        """Return the module of a file."""
         source = read_source(path)
         key = path.resolve()
         if key not in self._modules:

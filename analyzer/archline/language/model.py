@@ -84,7 +84,6 @@ class Signature:
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """The names of the sizes, in order."""
         return tuple(binding.name for binding in self.sizes)
 
 

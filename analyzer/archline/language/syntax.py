@@ -124,7 +124,7 @@ class Simple(Statement):
 
     @property
     def revisited(self) -> tuple[Name | Element, ...]:
-        """The updates with accesses in between: all if it writes to several places, since it first reads, then writes."""
+        """The updates with accesses in between: all if it writes to several places, as it first reads, then writes."""
         return self.updates if len(self.writes) > 1 else ()
 
     @property
@@ -455,7 +455,6 @@ class Program:
 
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """The file's algorithms, in order."""
         return tuple(item for item in self.items if isinstance(item, Algorithm))
 
 

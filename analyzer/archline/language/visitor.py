@@ -41,8 +41,7 @@ class StatementVisitor(ABC, Generic[P, R]):
         return method(statement, place)
 
     @abstractmethod
-    def simple(self, statement: s.SimpleStmt, place: P) -> R:
-        """Visit a statement without blocks inside it."""
+    def simple(self, statement: s.SimpleStmt, place: P) -> R: ...
 
     @abstractmethod
     def loop(self, loop: s.Loop, place: P) -> R:

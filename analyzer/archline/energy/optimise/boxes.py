@@ -214,7 +214,6 @@ class BoxSearch:
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))
 
     def optimum(self) -> EnergyOptimum:
-        """Return the best of the evaluated points."""
         candidates = self.at(self.problem, self._near()[0])
         assert candidates is not None
         return replace(candidates.best(self.least), points=self.count)

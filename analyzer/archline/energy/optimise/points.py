@@ -149,7 +149,6 @@ class Candidates:
         return float(value.ends.upper if self._problem.upper else value.ends.lower)
 
     def _in_order(self, marks: Marks) -> Iterator[int]:
-        """Yield the marked points in ascending order of their bounds."""
         places = np.flatnonzero(marks & (self.key < np.inf))
         yield from (int(position) for position in places[np.argsort(self.key[places], kind="stable")])
 
@@ -267,7 +266,7 @@ class Candidates:
         yield from best.known.real.binding if best.known.real is not None else ()
 
     def _conflict(self) -> tuple[str, ...]:
-        """Return constraints that exclude each other, none of which can be left out."""
+        """Return a minimal set of constraints that exclude each other."""
 
         def is_possible(indices: Sequence[int]) -> bool:
             marks: Any = self._fit[list(indices)].all(axis=0)
@@ -289,7 +288,7 @@ def _ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
 
 
 def minimal(items: Sequence[Any], feasible: Callable[[Sequence[Any]], bool]) -> list[Any]:
-    """Return constraints that exclude each other, none of which can be left out."""
+    """Return a minimal infeasible selection of items: it is feasible without any one item."""
     left = list(items)
     for item in items:
         rest = [candidate for candidate in left if candidate != item]

@@ -102,7 +102,6 @@ def _range(variable: p.Variable) -> tuple[float | None, float | None]:
 
 
 def _logs(variable: p.Variable) -> tuple[float, float]:
-    """Return the logarithms of a range."""
     low, high = _range(variable)
     return log(low) if low else -FAR, FAR if high is None else log(high or exp(-FAR))
 

@@ -129,7 +129,6 @@ class OptimisationTask:
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
-        """Return the problem and its answer."""
         if minimise not in UNITS:
             raise error(rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"take {', '.join(UNITS)}")
         check_facts(where, [self.chosen])
@@ -239,7 +238,6 @@ class OptimisationTask:
         return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
 
     def _space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
-        """Return the boxes of the variables."""
         cache = self.settings.cache
         held: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
         held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
@@ -268,7 +266,6 @@ class OptimisationTask:
         return enclosures
 
     def _held(self, problem: EnergyProblem) -> frozenset[str]:
-        """Return the names in formulas that need numbers."""
         ends = (end for bound in problem.bounds.values() for end in (bound.lower, bound.upper))
         return frozenset().union(*map(names_in, ends))
 
@@ -282,7 +279,7 @@ class OptimisationTask:
         return all(cost.ends is None and not cost.alternatives for cost in costs)
 
     def _candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
-        """Return the problem at points; None if costs have no values at any of them."""
+        """Return the problem at points; None if costs have no values at any."""
         if self.real:
             space = self._space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
@@ -377,10 +374,10 @@ class OptimisationTask:
     def _exact(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
         """Return the exact values at a point, for a problem at its best real variables; None without a run there."""
         if problem is not None and self.real:
-            known = self._exact(point)
-            if known is None:
+            exact = self._exact(point)
+            if exact is None:
                 return None
-            optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(known))
+            optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(exact))
             best = None if optimum.value is None else self._exact({**point, **optimum.at})
             return None if best is None else replace(best, real=optimum)
         values = {

@@ -39,7 +39,6 @@ class StackDistances:
 
     @property
     def accesses(self) -> int:
-        """The length of the trace."""
         return self.cold + int(self._hits[-1])
 
     @cached_property
@@ -141,7 +140,6 @@ def _renumber(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times
 
 @helper
 def _append(words: Buffer, tree: Buffer, time: int) -> None:
-    """Add a mark at `time`."""
     words[time >> 6] |= 1 << (time & 63)
     node = (time >> 6) + 1
     while node < len(tree):

@@ -329,7 +329,6 @@ class Generated:
     options: Options
 
     def site(self, number: int) -> CheckSite:
-        """Return the site of a number in the state."""
         return self.tables.sites[number - FIRST_SITE]
 
 

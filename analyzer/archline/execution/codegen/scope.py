@@ -132,23 +132,19 @@ class AlgorithmWriter(FunctionWriter):
         super()._interrupt()
 
     def array_kind(self, element: str) -> Kind:
-        """Return the kind of the elements of a declared array."""
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
 
     def static(self, name: str) -> IntegerValue:
-        """Return the integer that a name denotes."""
         meaning = self.names[name]
         assert isinstance(meaning, IntegerValue)
         return meaning
 
     def register(self, name: str) -> Register:
-        """Return the register that a name denotes."""
         meaning = self.names[name]
         assert isinstance(meaning, Register)
         return meaning
 
     def view(self, name: str) -> ArrayValue:
-        """Return the view that a name denotes."""
         meaning = self.names[name]
         assert isinstance(meaning, ArrayValue)
         return meaning
@@ -165,7 +161,6 @@ class AlgorithmWriter(FunctionWriter):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Open a block of definitions."""
         before = dict(self.names)
         yield
         self.names = before
@@ -185,7 +180,6 @@ class AlgorithmWriter(FunctionWriter):
         self.free = before
 
     def kind(self, expr: s.Expr) -> Kind:
-        """Return the kind of a scalar expression."""
         result = kind_of(self.module, expr)
         assert result is not None
         return result

@@ -149,7 +149,6 @@ class FunctionWriter:
 
     # Lines and names
     def emit(self, line: str) -> None:
-        """Write a line."""
         self.lines.append(" " * self._indent + line)
 
     def name(self, stem: str) -> str:
@@ -193,7 +192,6 @@ class FunctionWriter:
     # Costs
     @property
     def block(self) -> Block:
-        """The block being written."""
         return self._blocks[-1]
 
     def operation(self, kind: str, real: bool) -> None:
@@ -289,7 +287,6 @@ class FunctionWriter:
 
     @property
     def racing(self) -> bool:
-        """Whether accesses may race."""
         return self.options.races and not self.alone
 
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
@@ -403,7 +400,6 @@ class FunctionWriter:
         return "now" if self.options.compiled else "len(T)"
 
     def event(self, kind: int, value: str = "0") -> None:
-        """Log an event."""
         if self.options.events:
             self.flush()
             self.emit(f"event(mem, {kind}, {self.position}, {value})")

@@ -25,7 +25,6 @@ class Findings:
         self.diagnostics = list(found)[:MAX_FINDINGS]
 
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        """Report a finding."""
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
     def closest(self, name: str, candidates: Iterable[str]) -> str | None:
@@ -112,7 +111,6 @@ class BodyContext:
         return bool(self.algorithm.grid)
 
     def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        """Report a finding."""
         self.findings.add(rule, message, span, hint)
 
     def first_time(self, unknown: str) -> bool:
@@ -145,7 +143,6 @@ class BodyContext:
             del self.path[depth:], self.on_data[data_depth:]
 
     def assume(self, fact: s.Fact, truth: bool = True) -> None:
-        """Assume a fact for the rest of the block."""
         static = data = False
         for expr in leaves(fact):
             if isinstance(expr, s.Name) and self.scope.find(expr.id) is None:

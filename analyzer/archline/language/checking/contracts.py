@@ -45,7 +45,6 @@ class Formulas:
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
     def fact(self, fact: s.Fact) -> None:
-        """Check a fact."""
         match fact:
             case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
                 self.quantity(a)

@@ -86,7 +86,6 @@ class SymbolTable:
         self.ended: dict[str, SymbolEntry] = {}
 
     def find(self, name: str) -> SymbolEntry | None:
-        """Return the symbol of a name here."""
         return self._symbols.get(name)
 
     def define(self, symbol: SymbolEntry) -> None:
@@ -95,7 +94,6 @@ class SymbolTable:
         self._symbols[symbol.name] = symbol
 
     def enter(self) -> None:
-        """Open a block."""
         self._undo.append([])
 
     def leave(self) -> None:

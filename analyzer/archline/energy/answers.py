@@ -114,11 +114,7 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
     fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
         # Each core keeps its rate, also if the machine defines that as its peak over its cores.
-        rates = {
-            name: replace(quantity, formula=None)
-            for name, quantity in machine.quantities.items()
-            if name == "core_rate"
-        }
+        rates = {name: replace(item, formula=None) for name, item in machine.quantities.items() if name == "core_rate"}
         return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
     if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
         hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
@@ -180,12 +176,10 @@ def _rests_on(on: ModelOnMachine, basis: Basis) -> str:
 def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
     """Drop P from the values if the sizes of a grid determine it. Raises ArchlineError (AL411) if they differ."""
     rest = {name: value for name, value in at.items() if name != "P"}
-    asked, product_value = _processors(at["P"][0]), chosen.processors(rest, settings.option)
-    if product_value != asked:
+    asked, number = _processors(at["P"][0]), chosen.processors(rest, settings.option)
+    if number != asked:
         product = chosen.report.write(chosen.cost("P").upper or ZERO)
-        message = (
-            f"P is {asked}, but the grid of `{chosen.name}` has {product} = {product_value} processors at these sizes"
-        )
+        message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {number} processors at these sizes"
         raise error(rules.OPTIONS_CLASH, message, hint=f"give sizes with {product} = {asked}, or no P")
     return rest
 

@@ -58,11 +58,9 @@ def upper_at(
     on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
     formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
-    formulas = {name: following(formula, machine, parameters) for name, formula in formulas.items()}
+    formulas = {name: following(expr, machine, parameters) for name, expr in formulas.items()}
     available = {*machine.values, *parameters}
-    formulas = {
-        name: formula for name, formula in formulas.items() if not (names_in(formula) & QUANTITIES.keys()) - available
-    }
+    formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
     values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
     formulas = {name: bound.upper for name, bound in in_names(subject, formulas).items()}
     usual = cache_of(machine) or DEFAULT_CACHE
@@ -88,11 +86,7 @@ def upper_at(
 
 def following(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
     """Replace quantities in a formula that the machine computes from parameters that vary."""
-    rules = {
-        name: quantity.formula
-        for name, quantity in machine.quantities.items()
-        if quantity.formula and name not in parameters
-    }
+    rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
     while parameters and (held := names_in(expr) & rules.keys()):
         expr = substituted(expr, {name: rules[name] for name in held})
     return expr

@@ -41,13 +41,13 @@ def read_draft(path: Path, command: str) -> Draft:
     processor, *items = (_lscpu if command == "lscpu" else _nvidia_smi)(read_listing(path, command))
     notes = tuple(item for item in items if isinstance(item, str))
     tables = dict(item for item in items if not isinstance(item, str))
-    stated = {quantity: {**table, "source.note": name} for quantity, table in tables.items()}
+    stated = {entry: {**table, "source.note": name} for entry, table in tables.items()}
     return Draft(
         name,
         str(processor),
         notes,
         stated,
-        tuple(quantity for quantity in _EXPECTED[command] if quantity not in stated),
+        tuple(entry for entry in _EXPECTED[command] if entry not in stated),
     )
 
 

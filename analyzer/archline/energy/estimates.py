@@ -121,9 +121,7 @@ class ModelOnMachine:
         options = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
         candidates = (ModelOnMachine(other_model, self.machine, self.metrics) for other_model in models())
-        suited = [
-            candidate.model.name for candidate in candidates if not (candidate.missing or candidate._missing_metrics)
-        ]
+        suited = [item.model.name for item in candidates if not (item.missing or item._missing_metrics)]
         models_ = f", or use --model {' or '.join(suited)}, for which the machine has all quantities" if suited else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {options}{models_}")
 
@@ -142,11 +140,7 @@ class ModelOnMachine:
         held = frozenset().union(*(names_in(self.complete(self.model.expanded(text))) for text in texts))
         held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
         quantities = self.machine.quantities
-        formulas = {
-            name: names_in(expression.formula)
-            for name, expression in quantities.items()
-            if expression.formula is not None
-        }
+        formulas = {name: names_in(item.formula) for name, item in quantities.items() if item.formula is not None}
         while more := frozenset().union(*(formulas[name] for name in held & formulas.keys())) - held:
             held |= more
         return held & quantities.keys()
@@ -182,9 +176,7 @@ class ModelOnMachine:
         def value_of_formula(name: str) -> Interval | None:
             missing = self.lacking(name)
             if missing:
-                reasons[name] = (
-                    f"machine `{self.machine.name}` has no {', '.join(f'`{quantity}`' for quantity in missing)}"
-                )
+                reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{item}`' for item in missing)}"
                 return None
             try:
                 value = value_of(self.formula(name), values)
@@ -237,12 +229,10 @@ class ModelOnMachine:
         values = {name: value.upper for name, value in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
-        quantities_of_machine = self.machine.quantities
+        held = self.machine.quantities
         # The bytes that are moved depend on the word too, by the number of words in a line.
         quantities = sorted(
-            name
-            for name in names_in(expr) & quantities_of_machine.keys()
-            if quantities_of_machine[name].kind != "definition" and name != "word"
+            name for name in names_in(expr) & held.keys() if held[name].kind != "definition" and name != "word"
         )
         result = elasticities(expr, values, quantities)
         return dict(sorted(result.items(), key=lambda pair: -abs(pair[1])))
@@ -280,7 +270,7 @@ class Estimate:
 
     @property
     def flops_per_joule(self) -> Interval | None:
-        """None if the flops are unknown."""
+        """Flops per joule; None if the flops are unknown."""
         return self.quotients.get("flops_per_joule")
 
     @property
@@ -371,16 +361,12 @@ def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "en
     """
     plain = ("roofline", "ice") if asked in ("time", "power", "energy_delay") else ("ice", "roofline")
     of_levels = at_sizes and all(map(has_levels, machines))
-    models_in_order = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
-    suited = [candidate for candidate in models_in_order if not any(applied(candidate, on).missing for on in machines)]
-    whole = [
-        candidate
-        for candidate in suited
-        if asked == "time" or not any(applied(candidate, on).without_energy for on in machines)
-    ]
+    ordered = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
+    suited = [item for item in ordered if not any(applied(item, on).missing for on in machines)]
+    whole = [item for item in suited if asked == "time" or not any(applied(item, on).without_energy for on in machines)]
     least = min(
         map(model, ("ice", "roofline")),
-        key=lambda candidate: sum(len(applied(candidate, on).missing) for on in machines),
+        key=lambda item: sum(len(applied(item, on).missing) for on in machines),
     )
     return (*whole, *suited, least)[0]
 

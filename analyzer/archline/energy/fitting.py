@@ -160,9 +160,7 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
             raise _refusal("too few runs are on its side of the maximum", *few)
         below = np.argsort(order) < place
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
-        sides = (
-            {name: part for name, part in whole.items() if name != side_without} for side_without in ("pi_op", "pi_io")
-        )
+        sides = ({name: part for name, part in whole.items() if name != left_out} for left_out in ("pi_op", "pi_io"))
         least = min(_solve(side, joules).squares for side in sides)
         # A parameter more and the place of the split are justified by Schwarz's criterion, with a margin of half of it.
         if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):

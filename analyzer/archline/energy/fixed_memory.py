@@ -55,7 +55,6 @@ class TermGrowth:
 
     @property
     def depends(self) -> bool:
-        """Whether P is in the bound."""
         return self.upper is None or PROCESSORS in names_in(self.upper)
 
 

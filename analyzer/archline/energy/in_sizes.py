@@ -54,13 +54,13 @@ class InSizes:
 
         The proof is for all sizes that both allow.
         """
-        own_cost, other_cost = self.derived.cost(metric), other.derived.cost(metric)
-        if not own_cost.exact or not other_cost.exact or own_cost.upper is None or other_cost.upper is None:
+        first, second = self.derived.cost(metric), other.derived.cost(metric)
+        if not first.exact or not second.exact or first.upper is None or second.upper is None:
             return None
         facts, mine, its = (
             declared_scope(self.derived.module, self.derived.node).facts,
-            own_cost.upper,
-            other_cost.upper,
+            first.upper,
+            second.upper,
         )
         for times, relation in ((1, "1"), (FACTOR, "Theta(1)")):
             if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
@@ -75,16 +75,14 @@ class InSizes:
         cost = self.derived.cost(metric)
         if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
-        derived = growth_of(self.derived.module, self.derived.node, self.costs, cost)
-        if self.derived.node.grid and derived.tight is not None and derived.tight.tight:
-            return Growth(derived.tight.upper, derived.tight.upper, (*self.where, *derived.tight.where))
-        if not derived.under:
-            return Growth(
-                derived.lower if derived.known else self._lower(cost, derived.lower), derived.upper, self.where
-            )
-        if len(derived.under) > 1:
+        form = growth_of(self.derived.module, self.derived.node, self.costs, cost)
+        if self.derived.node.grid and form.tight is not None and form.tight.tight:
+            return Growth(form.tight.upper, form.tight.upper, (*self.where, *form.tight.where))
+        if not form.under:
+            return Growth(form.lower if form.known else self._lower(cost, form.lower), form.upper, self.where)
+        if len(form.under) > 1:
             return Growth(None, None, self.where)
-        (only,) = derived.under
+        (only,) = form.under
         return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *only.where))
 
     def _lower(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:

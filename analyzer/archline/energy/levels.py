@@ -36,9 +36,9 @@ def with_levels(model: Model, machine: Machine) -> Model:
 
     A level without a bandwidth has no time of its own.
     """
-    quantities = machine.quantities
-    levels = tuple(level for level in LEVELS if f"{level}_capacity" in quantities)
-    unknown = without_capacity(quantities)
+    held = machine.quantities
+    levels = tuple(level for level in LEVELS if f"{level}_capacity" in held)
+    unknown = without_capacity(held)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
@@ -50,7 +50,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
     first = {"computation": model.sides["computation"]}
     sides = {
         **first,
-        **{level: time for level, time in times.items() if f"{level}_bandwidth" in quantities},
+        **{level: time for level, time in times.items() if f"{level}_bandwidth" in held},
         **model.sides,
     }
     return replace(
@@ -71,9 +71,8 @@ def with_levels(model: Model, machine: Machine) -> Model:
 class Level:
     """A level of caches in an answer, or slow memory, the last one.
 
-    `served` are the bytes that it serves, `misses` the lines and `bytes` the bytes that it fetches and writes back;
-    `time`
-    is None without a bandwidth, `energy` without an energy per byte, and `misses` is None for slow memory.
+    `served` are the bytes that it serves, `misses` the lines and `bytes` the bytes that it fetches and writes back.
+    `time` is None without a bandwidth, `energy` without an energy per byte, and `misses` for slow memory.
     """
 
     name: str

@@ -109,9 +109,7 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
         return read_machine(path, collection, variant, above)
     except ArchlineError as problem:
         # An unknown variant is a mistake of this file, which names it.
-        raise ArchlineError(
-            [replace(diagnostic, span=diagnostic.span or span) for diagnostic in problem.diagnostics]
-        ) from None
+        raise ArchlineError([replace(item, span=item.span or span) for item in problem.diagnostics]) from None
 
 
 @cache
@@ -143,11 +141,11 @@ class _Reader:
             self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
             return None
         chosen = self.variant(name, data, variants, variant)
-        for variant_name, table in variants.items():
-            path = ("variant", variant_name)
-            self.check_keys(table, ("quantity", "level"), f"variant `{variant_name}`", path)
-            own_quantities = self.with_levels(table, path)
-            quantities |= own_quantities if variant_name == chosen else {}
+        for label, table in variants.items():
+            path = ("variant", label)
+            self.check_keys(table, ("quantity", "level"), f"variant `{label}`", path)
+            additions = self.with_levels(table, path)
+            quantities |= additions if label == chosen else {}
         if base is not None:
             quantities = overridden(base.quantities, quantities)
         notes = data.get("notes", [])
@@ -161,9 +159,7 @@ class _Reader:
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
-        self.findings += impossible(
-            {name: variant_name for name, variant_name in quantities.items() if variant_name.formula is None}
-        )
+        self.findings += impossible({name: item for name, item in quantities.items() if item.formula is None})
         if self.findings:
             return None
         quantities = dict(resolved(quantities))
@@ -190,11 +186,7 @@ class _Reader:
         if variants and not default:
             self.report(rules.MACHINE_FORM, "a machine with variants has a `default_variant`", ("variant",))
         if chosen and chosen not in variants:
-            hint = (
-                "it has " + ", ".join(f"`{name}@{variant_name}`" for variant_name in variants)
-                if variants
-                else "it has none"
-            )
+            hint = "it has " + ", ".join(f"`{name}@{item}`" for item in variants) if variants else "it has none"
             message = f"machine `{name}` has no variant `{chosen}`"
             raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=hint)
         return chosen or default
@@ -226,7 +218,7 @@ class _Reader:
         return {name: entry for name, entry in result.items() if entry is not None}
 
     def quantity(self, name: str, table: Any, path: Path_, level: str) -> Quantity | None:
-        name, short_name = f"{level}{name}", name
+        name, short = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
             hint = f"write a table `[{'.'.join(path)}]` with {_QUANTITY}"
@@ -235,9 +227,7 @@ class _Reader:
         if name not in QUANTITIES:
             hint = quantity_hint(name) or "docs/reference/machines.md lists the quantities"
             if level:
-                hint = (
-                    did_you_mean(short_name, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
-                )
+                hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         if not level and name[:3] in _PREFIXES:
@@ -290,12 +280,10 @@ class _Reader:
             expr = parse_expression(text, self.source.path)
             check_units(expr, QUANTITIES[name].dimension)
         except ArchlineError as problem:
-            for diagnostic in problem.diagnostics:
-                span = self.places.span((*path, key), diagnostic.span)
-                hint = diagnostic.hint or f"`archline explain {diagnostic.rule.code}` says how formulas are written"
-                self.findings.append(
-                    Diagnostic(diagnostic.rule, f"`{key}` of {where}: {diagnostic.message}", span, hint=hint)
-                )
+            for item in problem.diagnostics:
+                span = self.places.span((*path, key), item.span)
+                hint = item.hint or f"`archline explain {item.rule.code}` says how formulas are written"
+                self.findings.append(Diagnostic(item.rule, f"`{key}` of {where}: {item.message}", span, hint=hint))
             return None
         return expr
 

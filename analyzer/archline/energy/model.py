@@ -150,7 +150,6 @@ class Model:
         return self.expanded(self.energy[name] if name in self.energy else self.figures[name].formula)
 
     def expanded(self, text: str) -> s.Expr:
-        """Replace the definitions in a formula."""
         if text not in self._expansions:
             self._expansions[text] = substituted(parsed(text), self._definitions)
         return self._expansions[text]

@@ -67,7 +67,6 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        """The sizes, and the given values of the machine's symbols."""
         return {**self.sizes, **self.given}
 
 

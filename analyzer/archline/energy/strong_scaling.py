@@ -104,9 +104,7 @@ def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[s
     sizes = chosen.in_sizes(everywhere=True)
     for name, text in model.sides.items():
         times = on.complete(model.expanded(f"P*({text})"))
-        growths |= {
-            metric: sizes.growth(metric) for metric in names_in(times) & METRICS.keys() if metric not in growths
-        }
+        growths |= {item: sizes.growth(item) for item in names_in(times) & METRICS.keys() if item not in growths}
         growth = of_formula(times, growths, zero)
         texts[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
     return texts

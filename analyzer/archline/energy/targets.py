@@ -104,11 +104,7 @@ def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dic
         if metric in path:
             circle = " -> ".join((*path[path.index(metric) :], metric))
             raise error(rules.TARGET, f"formulas go round in a circle: {circle}", span=expr.span)
-        expanded = {
-            name: expand(inner_metric, (*path, metric))
-            for name, inner_metric in held.items()
-            if inner_metric in formulas
-        }
+        expanded = {name: expand(part, (*path, metric)) for name, part in held.items() if part in formulas}
         return substituted(expr, expanded)
 
     return {metric: expand(metric, ()) for metric in formulas}

@@ -80,11 +80,9 @@ def bind(
             own_words += placed.words
         else:
             words += placed.words
-    given_symbols = {
-        name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments
-    }
+    values = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
     local = frozenset(parameter.name for parameter in algorithm.parameters if parameter.local)
-    return BoundArguments(scalars, arrays, facts, given_symbols, placements, words, own_words, local)
+    return BoundArguments(scalars, arrays, facts, values, placements, words, own_words, local)
 
 
 def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]) -> None:

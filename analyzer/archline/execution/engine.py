@@ -89,10 +89,8 @@ def report(program: Generated, state: Any, processor: str = "") -> ArchlineError
     site = program.site(int(state[SITE]))
     values = [int(state[VALUES + place]) for place in range(5)]
     if site.rule is rules.RACE:
-        other_site = program.site(int(state[OTHER_SITE]))
-        message = (
-            f"{site.message}, and {_place(site.span.source, other_site.span)}{other_site.message} in a parallel strand"
-        )
+        second = program.site(int(state[OTHER_SITE]))
+        message = f"{site.message}, and {_place(site.span.source, second.span)}{second.message} in a parallel strand"
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message

@@ -110,7 +110,6 @@ class Mail:
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
     def share(self, key: Key, thing: object) -> None:
-        """Send to all other ranks."""
         for rank in range(self.size):
             if rank != self.rank:
                 self.send(rank, key, thing)

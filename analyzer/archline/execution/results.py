@@ -70,7 +70,6 @@ class RunCounts:
     time: tuple[Fraction, Fraction] | None = None
 
     def with_cache(self, io: int, writebacks: int, line: int) -> RunCounts:
-        """Add the counts of a cache, in lines of `line` words."""
         return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * WORD)
 
     @property

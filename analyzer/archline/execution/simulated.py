@@ -148,11 +148,9 @@ def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Loc
         return problem
     state, where = running.memory.state, places.named(running.rank)
     if state[SITE] >= FIRST_SITE:
-        (diagnostic,) = report(running.code, state, where).diagnostics
-        assert diagnostic.span is not None
-        return places.failure(
-            diagnostic.rule, diagnostic.message, diagnostic.span, running.processor.called, diagnostic.hint
-        )
+        (cause,) = report(running.code, state, where).diagnostics
+        assert cause.span is not None
+        return places.failure(cause.rule, cause.message, cause.span, running.processor.called, cause.hint)
     if state[SITE] == SITE_FULL and not running.code.options.compiled:
         return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
     return int(state[SITE])

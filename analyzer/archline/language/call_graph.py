@@ -36,11 +36,7 @@ def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]
         return ()
     return (
         algorithm,
-        *(
-            candidate
-            for candidate in reachable(module, algorithm)
-            if candidate in circle and candidate is not algorithm
-        ),
+        *(item for item in reachable(module, algorithm) if item in circle and item is not algorithm),
     )
 
 

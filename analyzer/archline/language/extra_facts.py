@@ -38,15 +38,10 @@ def _collectives(module: Module) -> dict[str, s.Algorithm]:
     nodes = s.find(module.program.items, s.Communicate)
     collectives = [module.collectives[node] for node in nodes if node in module.collectives]
     called = [module.targets[collective.invoke.call] for collective in collectives]
-    return {
-        algorithm.name: algorithm
-        for algorithm in called
-        if isinstance(algorithm, s.Algorithm) and algorithm.name not in module.visible
-    }
+    return {item.name: item for item in called if isinstance(item, s.Algorithm) and item.name not in module.visible}
 
 
 def _used(module: Module) -> Module:
-    """Return the modules that the file uses, merged into one."""
     own_items = set(module.program.items)
     algorithms = {name: algorithm for name, algorithm in module.visible.items() if algorithm not in own_items}
     externs = [extern for extern in module.externs.values() if extern not in own_items]

@@ -176,7 +176,6 @@ def _branch(branch: s.Branch, later: bool) -> str:
 
 
 def _statement(statement: s.Stmt) -> str:
-    """Format a simple statement, or the header of a compound one."""
     match statement:
         case s.Let(name=name, value=value):
             return f"let {name} = {format_expression(value)}"

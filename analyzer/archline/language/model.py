@@ -148,7 +148,6 @@ class Module:
     shortfalls: Mapping[Call, tuple[str, ...]] = field(repr=False)
 
     def is_view(self, expr: Expr) -> bool:
-        """Whether an expression is an array or a view of one."""
         return isinstance(self.types.get(expr), ViewType)
 
     def filled(self, statement: Stmt) -> tuple[Expr, ...] | None:

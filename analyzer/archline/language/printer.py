@@ -130,10 +130,10 @@ def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
     for position, group in enumerate(unit.groups):
         later = unit.groups[position + 1 :]
         # The text after the last entry should fit on its line: a break before that entry is better than one in a grid.
-        follower = sum(len(group_after.opening) + len(", ".join(group_after.entries)) for group_after in later) + len(
+        follower = sum(len(next_group.opening) + len(", ".join(next_group.entries)) for next_group in later) + len(
             unit.text
         )
-        starts = [group_after.positions[0] for group_after in later]
+        starts = [next_group.positions[0] for next_group in later]
         here = [comment for comment in waiting if not starts or (comment.line, comment.column) < starts[0]]
         waiting = waiting[len(here) :]
         _fill(lines, group, here, follower)

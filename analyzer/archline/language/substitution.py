@@ -26,10 +26,8 @@ def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     """
     if not algorithm.grid:
         return ()
-    sizes = {"P"}.union(
-        *(s.names(parameter.type) for parameter in algorithm.parameters if isinstance(parameter.type, s.ArrayType))
-    )
-    sizes.update(parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.SizeType))
+    sizes = {"P"}.union(*(s.names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType)))
+    sizes.update(item.name for item in algorithm.parameters if isinstance(item.type, s.SizeType))
     sizes -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
     exprs = [axis.extent for axis in algorithm.grid]
     # Divisions of other values are data, or are left to the checks.

@@ -104,7 +104,6 @@ class Simple(Statement):
 
     @property
     def defines(self) -> tuple[str, ...]:
-        """The names that it introduces."""
         return ()
 
     @property

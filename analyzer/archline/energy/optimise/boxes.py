@@ -200,15 +200,13 @@ class BoxSearch:
             chosen, rows, bounds = _some(rows, slice(BATCH)), _some(rows, slice(BATCH, None)), bounds[BATCH:]
             if not size(chosen):
                 break
-            small = (
-                reduce(np.multiply, (self._width(chosen, name) for name in self._free), np.ones(size(chosen))) <= FEW
-            )
+            few = reduce(np.multiply, (self._width(chosen, name) for name in self._free), np.ones(size(chosen))) <= FEW
             self._evaluate(
-                _some(chosen, small)
-                if small.any()
+                _some(chosen, few)
+                if few.any()
                 else self._inside(_some(chosen, slice(None, None, -(-size(chosen) // DIVES))))
             )
-            more, their = self._bounded(self._halves(_some(chosen, ~small)))
+            more, their = self._bounded(self._halves(_some(chosen, ~few)))
             rows, bounds = _joined([rows, more]), np.concatenate([bounds, their])
         self.exhausted = not size(rows)
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))

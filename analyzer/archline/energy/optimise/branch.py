@@ -65,13 +65,10 @@ class SignomialProgram:
 
     @property
     def convex(self) -> bool:
-        """Whether the program is a geometric program."""
         return not self.whole and self.compared(self.level(1.0)).convex
 
     def value(self, y: Vector) -> tuple[float, float]:
-        """Return the objective at a point, without its constant, and the sum of its positive part if it subtracts (else
-        0).
-        """
+        """Return the objective at a point, without its constant, and its positive part if it subtracts (else 0)."""
         sides = [(part or LEAST, ONE) for part in parts(self.objective)]
         up, down = np.exp(np.minimum(Comparisons(len(y), self.sums, sides).at(y)[0], 690))
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
@@ -87,9 +84,7 @@ class Branching:
         self._model, self._level = model, TOP
         self._rows = [np.eye(len(model.pairs) + 1)[0]]
         self._run()
-        self.value, self.bound = (
-            max(0.0, bound + model.constant) for bound in (self.value, min(self.bound, self.value))
-        )
+        self.value, self.bound = (max(0.0, end + model.constant) for end in (self.value, min(self.bound, self.value)))
 
     def _run(self) -> None:
         model, rounds = self._model, 0

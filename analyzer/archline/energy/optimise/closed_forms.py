@@ -68,17 +68,13 @@ def closed_forms(
     while left:
         if not equations and len(left) == 1:
             equations = [sympy.diff(goal, left[0])]
-        tries = [
-            (len(equation.free_symbols & {*left}), equation.count_ops(), place)
-            for place, equation in enumerate(equations)
-        ]
+        tries = [(len(form.free_symbols & {*left}), form.count_ops(), place) for place, form in enumerate(equations)]
         for count, _, place in sorted(attempt for attempt in tries if attempt[0]):
-            candidates = [candidate for candidate in left if candidate in equations[place].free_symbols]
+            candidates = [item for item in left if item in equations[place].free_symbols]
             solved = (
-                (candidate, _root(equations[place], candidate, point, 1 if count > 1 else MOST_DEGREE))
-                for candidate in candidates
+                (item, _root(equations[place], item, point, 1 if count > 1 else MOST_DEGREE)) for item in candidates
             )
-            symbol, root = next(((candidate, root) for candidate, root in solved if root is not None), (None, None))
+            symbol, root = next(((item, root) for item, root in solved if root is not None), (None, None))
             if symbol is not None:
                 break
         else:
@@ -108,11 +104,9 @@ def _root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> 
     # Coefficients are substituted later, so that they are not multiplied out. A real root may have complex parts where
     # that of the polynomial of the opposite sign has none.
     for sign in (1, -1):
-        letters = {
-            sympy.Dummy(): sympy.cancel(-coefficient * sign**power / first) for power, coefficient in enumerate(rest, 1)
-        }
-        numbers = {letter: coefficient.evalf(subs=point) for letter, coefficient in letters.items()}
-        row = [1, *(-letter if coefficient else 0 for letter, coefficient in letters.items())]
+        letters = {sympy.Dummy(): sympy.cancel(-factor * sign**power / first) for power, factor in enumerate(rest, 1)}
+        numbers = {letter: factor.evalf(subs=point) for letter, factor in letters.items()}
+        row = [1, *(-letter if factor else 0 for letter, factor in letters.items())]
         for root in sympy.roots(sympy.Poly(row, base), base):
             value = ((sign * root) ** step).evalf(subs=numbers)
             if value.is_real and abs(value / point[symbol] - 1) < EXACT and not root.has(sympy.I):

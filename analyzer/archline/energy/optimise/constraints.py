@@ -93,7 +93,7 @@ class Reading:
                     raise error(rules.CONSTRAINT, f"`{text}` compares no formulas", span=fact.span, hint=hint)
 
     def compared(self, op: str, left: s.Expr, right: s.Expr, text: str, unit: str = "") -> Iterator[Constraint]:
-        """The constraints that a comparison is; `<` and `>` count as `<=` and `>=`."""
+        """Yield the constraints of a comparison; `<` and `>` count as `<=` and `>=`."""
         smaller, larger = self.formula(left), self.formula(right)
         sides = [side for side in (left, right) if names_in(side)]
         bounded = format_expression(sides[0]) if len(sides) == 1 else ""

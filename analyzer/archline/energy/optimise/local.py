@@ -55,9 +55,7 @@ def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
         return values, gradients, seconds
 
     worst = float(functions(first.y)[0][1:].max(initial=0.0))
-    begun = _polished(
-        lifted, *(np.append(vector, end) for vector, end in ((first.y, worst), (low, -1), (high, worst + 1)))
-    )
+    begun = _polished(lifted, *(np.append(part, end) for part, end in ((first.y, worst), (low, -1), (high, worst + 1))))
     if begun.value > TIGHT:
         weights = np.append(0.0, begun.weights[1:])
         return replace(begun, y=begun.y[:-1], feasible=False, weights=weights)

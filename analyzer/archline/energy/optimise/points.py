@@ -122,10 +122,8 @@ class Candidates:
             return None
         slack = 0 if exact.real is None else Fraction(ROUNDED)
         try:
-            for constraint in problem.constraints:
-                left, right = (
-                    value_of(side, exact.values, shared=False) for side in (constraint.left, constraint.right)
-                )
+            for item in problem.constraints:
+                left, right = (value_of(side, exact.values, shared=False) for side in (item.left, item.right))
                 low, high = (left.upper, right.lower) if problem.upper else (left.lower, right.upper)
                 if low > high + slack * abs(high):
                     return None
@@ -218,18 +216,8 @@ class Candidates:
         def near(share: float) -> NDArray[np.int64]:
             if self._sharp:
                 return np.flatnonzero(self.feasible & (self.key <= value + share * abs(value)))
-            evaluated_points = (
-                evaluated
-                for (_, indices), evaluated in self._found.items()
-                if evaluated is not None and indices == self._every
-            )
-            return np.array(
-                [
-                    evaluated.place
-                    for evaluated in evaluated_points
-                    if self._number(evaluated) <= value + share * abs(value)
-                ]
-            )
+            pool = (item for (_, indices), item in self._found.items() if item is not None and indices == self._every)
+            return np.array([item.place for item in pool if self._number(item) <= value + share * abs(value)])
 
         return near
 
@@ -280,7 +268,6 @@ class Candidates:
 
 
 def _ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
-    """Yield the ends of the range of a variable, each with its relation."""
     if variable.low is not None:
         yield ">=", variable.low
     if variable.high is not None:

@@ -67,20 +67,16 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
 
 def _models(problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[SignomialProgram]:
     """Yield programs, of whose optima the best is the answer: one for each choice of arguments by max and min."""
-    whole = [index for index, variable in enumerate(problem.variables) if variable.integer]
+    whole = [index for index, item in enumerate(problem.variables) if item.integer]
     low, high = (np.array(ends) for ends in zip(*map(_logs, problem.variables), strict=True))
     low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
 
     def read(reader: SignomialDomain) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
-        sides += [
-            ({}, fold(bound.lower, reader)) for name, bound in problem.bounds.items() if name.startswith(p.AMOUNT)
-        ]
+        sides += [({}, fold(end.lower, reader)) for name, end in problem.bounds.items() if name.startswith(p.AMOUNT)]
         return [fold(problem.end(problem.bounds["objective"]), reader), *(plus(*side, -1) for side in sides)]
 
-    for reader, (objective, *sides) in cases(
-        {variable.key: i for i, variable in enumerate(problem.variables)}, values, read
-    ):
+    for reader, (objective, *sides) in cases({item.key: i for i, item in enumerate(problem.variables)}, values, read):
         every = [parts(terms) for terms in (*sides, *reader.sides)]
         filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
@@ -180,7 +176,6 @@ class _Answer:
         return [origin for origin, weight in weights if origin >= 0 and weight > HELD]
 
     def binding(self) -> Iterator[str]:
-        """Yield the constraints and ends of ranges that bind at the optimum."""
         yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding)
         for index, variable in enumerate(self.problem.variables):
             (low, high), y, slope = _range(variable), self.best.y[index], self.best.slopes[index]

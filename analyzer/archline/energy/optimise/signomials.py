@@ -59,11 +59,9 @@ def constant(terms: Sum) -> float | None:
 class SignomialDomain:
     """A number domain of formulas in which some names vary; the rest have values.
 
-    `sums` are sums that are raised to powers, numbered after the variables. `chosen` selects the argument that a max
-    or
+    `sums` are sums that are raised to powers, numbered after the variables. `chosen` selects the argument that a max or
     a min equals; without an entry, `undecided` is that call and the number of its arguments. `sides` are sums that are
-    at
-    most 0 if the choices are right.
+    at most 0 if the choices are right.
     """
 
     def __init__(
@@ -129,14 +127,13 @@ class SignomialDomain:
             return self._power(values[0], 0.5, expr)
         if function not in ("max", "min"):
             raise _refused(expr, f"`{function}` of what varies")
-        every = {frozenset(argument.items()): argument for argument in values}
+        every = {frozenset(item.items()): item for item in values}
         choice = function, tuple(every)
         if choice not in self._chosen:
             self.undecided = choice, len(every)
         selected = [*every.values()][self._chosen.get(choice, 0)]
         self.sides += [
-            plus(*((argument, selected) if function == "max" else (selected, argument)), -1)
-            for argument in every.values()
+            plus(*((item, selected) if function == "max" else (selected, item)), -1) for item in every.values()
         ]
         return selected
 

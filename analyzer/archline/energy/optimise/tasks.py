@@ -251,7 +251,6 @@ class OptimisationTask:
         return Space(whole, facts, least, held, partial(self._over_boxes, self._held(problem)), self._sharp(problem))
 
     def _over_boxes(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
-        """Return the values over boxes of names in formulas."""
         enclosures = {}
         for name in names:
             metric = name.removeprefix(arrays.LEAST)
@@ -311,19 +310,14 @@ class OptimisationTask:
 
     def _least(self) -> dict[str, int]:
         names = self.chosen.names
-        return {
-            variable.name: 0 if variable.name in self.halved else names.least(variable.name) or 0
-            for variable in self.variables
-        }
+        return {item.name: 0 if item.name in self.halved else names.least(item.name) or 0 for item in self.variables}
 
     def _excluded(self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]) -> tuple[str, ...]:
         """Return facts and ranges that exclude each other."""
-        ranges = [variable for variable in self.variables if variable.low is not None or variable.high is not None]
+        ranges = [item for item in self.variables if item.low is not None or item.high is not None]
 
         def is_feasible(kept: Sequence[Any]) -> bool:
-            free = [
-                variable if variable in kept else replace(variable, low=None, high=None) for variable in self.variables
-            ]
+            free = [item if item in kept else replace(item, low=None, high=None) for item in self.variables]
             try:
                 points = lattice(fixed, free, [fact for fact in facts if fact in kept], least)
             except (UnlimitedSizeError, TooManyError):
@@ -380,11 +374,7 @@ class OptimisationTask:
             optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(exact))
             best = None if optimum.value is None else self._exact({**point, **optimum.at})
             return None if best is None else replace(best, real=optimum)
-        values = {
-            variable.name: arrays.exact_number(point[variable.name])
-            for variable in self.variables
-            if variable.name in point
-        }
+        values = {item.name: arrays.exact_number(point[item.name]) for item in self.variables if item.name in point}
         moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
         for halving, names in ((halving, names) for halving, names in self.halved.items() if halving in values):
             halved = {name: self.machine.values[name] / 2 ** int(values[halving]) for name in names}
@@ -421,9 +411,9 @@ class OptimisationTask:
             values = arrays.numbers_of(here)
         else:
             cache = self.settings.cache
-            given_values = {"Z": cache.Z, "L": cache.L, **self.at}
+            fixed = {"Z": cache.Z, "L": cache.L, **self.at}
             values = {name: float(value) for name, value in self.machine.values.items()}
-            values |= {f"{SIZE}{name}": float(value) for name, value in given_values.items()} | {
+            values |= {f"{SIZE}{name}": float(value) for name, value in fixed.items()} | {
                 "Z": cache.Z,
                 "L": cache.L,
             }

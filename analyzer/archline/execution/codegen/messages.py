@@ -72,13 +72,9 @@ def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     _settle(fn)
     before = fn.frame
     # Registers are put into memory first: the top of the stack cannot depend on a condition.
-    registers = [
-        buffer_expr
-        for buffer_expr in (sent, received)
-        if isinstance(buffer_expr, s.Name) and not fn.module.is_view(buffer_expr)
-    ]
+    registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
     buffers: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
-    buffers = {buffer_expr: _register_buffer(fn, buffer_expr, buffer_expr is received) for buffer_expr in registers}
+    buffers = {item: _register_buffer(fn, item, item is received) for item in registers}
 
     def place_of(buffer: s.Expr) -> ArrayValue:
         return buffers[buffer][0] if buffer in buffers else view(fn, buffer)

@@ -264,7 +264,6 @@ class FunctionWriter:
             self.emit(f"K[{counter}] += {times}")
 
     def finish(self) -> None:
-        """Count the rest at the end of the function."""
         self.flush()
         self.close(self._blocks[0])
 

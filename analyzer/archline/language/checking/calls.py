@@ -350,10 +350,8 @@ def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, 
         symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
         if symbol is None or symbol.offsets is None:
             return []
-        actual_parameter = s.Parameter(
-            parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span
-        )
-        pairs = zip(shape_entries(parameter), shape_entries(actual_parameter), strict=False)
+        stated = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)
+        pairs = zip(shape_entries(parameter), shape_entries(stated), strict=False)
         return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
     entries = _expected_extents(parameter)
     names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))

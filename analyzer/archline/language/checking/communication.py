@@ -298,16 +298,12 @@ def _callee(
     library = body.library
     # `reduce_scatter_ring` is not an algorithm of `reduce`.
     stems = (f"{operation}{v}_" for operation in _FORMS for v in ("", "v", f"v{UNASKED}"))
-    longer = tuple(candidate for candidate in stems if candidate.startswith(f"{stem}_") and candidate != f"{stem}_")
-    algorithms = {**library.collectives, **library.visible}
-    algorithms = {
-        candidate: algorithms[candidate]
-        for candidate in algorithms
-        if candidate.startswith(f"{stem}_") and not candidate.startswith(longer)
-    }
-    callee = algorithms.get(name)
+    longer = tuple(item for item in stems if item.startswith(f"{stem}_") and item != f"{stem}_")
+    callees = {**library.collectives, **library.visible}
+    callees = {item: callees[item] for item in callees if item.startswith(f"{stem}_") and not item.startswith(longer)}
+    callee = callees.get(name)
     if callee is None and library.complete:
-        methods = ", ".join(f"`using {algorithm.removeprefix(f'{stem}_')}`" for algorithm in algorithms)
+        methods = ", ".join(f"`using {algorithm.removeprefix(f'{stem}_')}`" for algorithm in callees)
         message = f"`{statement.operation}` has no algorithm `{name}`"
         span = named.span if named is not None else statement.span
         body.report(name_rules.UNKNOWN_FUNCTION, message, span, f"it has {methods}" if methods else None)

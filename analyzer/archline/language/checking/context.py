@@ -32,7 +32,6 @@ class Findings:
         return did_you_mean(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Report findings of other parts."""
         for diagnostic in diagnostics:
             if len(self.diagnostics) < MAX_FINDINGS and diagnostic not in self.diagnostics:
                 self.diagnostics.append(diagnostic)
@@ -293,9 +292,7 @@ def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str
     """Return the registers, and `int` parameters, whose values data may decide."""
     registers = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
     received = [buffer for statement in s.find(algorithm.body, s.Communicate) for buffer in buffers_of(statement)]
-    passed = [
-        argument for call in s.find(algorithm.body, s.Call) if call in facts.targets for argument in call.arguments
-    ]
+    passed = [item for call in s.find(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
     registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}
 
     def follow(body: tuple[s.Stmt, ...], data: bool) -> None:

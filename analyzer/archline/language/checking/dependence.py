@@ -143,7 +143,6 @@ class _Pass(StatementVisitor[None, None]):
     output: Span | None = None
 
     def run(self) -> Agreement:
-        """Follow the algorithm."""
         signature = self.program.signatures[self.algorithm]
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
         self._data = data_registers(self.program.facts, self.algorithm)
@@ -284,7 +283,7 @@ class _Pass(StatementVisitor[None, None]):
     def _by_data(self, *values: s.Expr | None) -> bool:
         """Whether the data decides some values, or whether the present statement is reached."""
         return any(guard.data for guard in self.guards) or any(
-            self._of_data(value) for value in values if value is not None
+            self._of_data(item) for item in values if item is not None
         )
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
@@ -378,7 +377,6 @@ class _Pass(StatementVisitor[None, None]):
         return True
 
     def _joins(self, statement: s.Stmt) -> bool:
-        """Whether a statement contains a call on the grid, or a collective."""
         callees = called(self.program.facts, statement)
         return any(callee.grid and _agreement(self.program, callee).axes for callee in callees)
 

@@ -97,12 +97,10 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
     def difference(point: Mapping[str, int]) -> str | None:
         try:
             needed = evaluate_static(expected, _inside(bindings, point))
-            actual_value = evaluate_static(actual, point)
+            got = evaluate_static(actual, point)
         except EvaluationError:
             return None
-        return (
-            None if needed == actual_value else f"{needed} and {actual_value}{_at(point, actual, expected, bindings)}"
-        )
+        return None if needed == got else f"{needed} and {got}{_at(point, actual, expected, bindings)}"
 
     differences = [difference(point) for point in body.points()]
     if not differences or None in differences:

@@ -70,9 +70,7 @@ def _check_as_written(
     for algorithm in program.algorithms:
         quiet = Findings() if algorithm.name in program.broken else findings
         signatures[algorithm] = signature_of(algorithm, quiet)
-    visible = {
-        name: candidate for module in modules.values() for name, candidate in module.algorithms.items()
-    } | algorithms
+    visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     reached = _reached(externs, facts)
     symbols, machine = contracts.cost_symbols(reached), machine_costs(signatures, reached)
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}

@@ -89,7 +89,6 @@ class SymbolTable:
         return self._symbols.get(name)
 
     def define(self, symbol: SymbolEntry) -> None:
-        """Put a definition in the innermost block."""
         self._undo[-1].append((symbol.name, self._symbols.get(symbol.name)))
         self._symbols[symbol.name] = symbol
 
@@ -97,7 +96,6 @@ class SymbolTable:
         self._undo.append([])
 
     def leave(self) -> None:
-        """Close the innermost block."""
         for name, before in reversed(self._undo.pop()):
             self.ended[name] = self._symbols.pop(name)
             if before is not None:

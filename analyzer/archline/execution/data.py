@@ -178,7 +178,7 @@ def bind_matrix(
     """Return arguments with a sparse matrix, in the form of a kernel's parameters: CSR, CSC or blocks.
 
     `sizes` gives values that the matrix does not determine, `block` the size of blocks. Other `in` arrays are random as
-    in `generate`, `inout` arrays are zero. Raises ArchlineError: AL527 if no form is found, and as `generate` does.
+    in generated data, `inout` arrays are zero. Raises ArchlineError: AL527 if no form is found, and as generation does.
     """
     given_sizes = dict(sizes or {})
     matrix_sizes, arrays = arguments_of(module, algorithm, matrix, block if block is not None else given_sizes.get("b"))

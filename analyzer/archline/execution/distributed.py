@@ -105,7 +105,7 @@ def launch_on_grid(
     attempt: Callable[[RunPlan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
 ) -> Run:
-    """Launch a run as `launched` does: the fuel limits each processor in plain Python at first."""
+    """Launch a run on a grid like one on a processor: the fuel limits each processor in plain Python at first."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
     return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 

@@ -48,7 +48,7 @@ _CACHE = WeakKeyDictionary()
 
 
 def engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
-    """Return the engine of an algorithm for arguments of given forms. Raises ArchlineError as `generate` does."""
+    """Return the engine of an algorithm for arguments of given forms. Raises ArchlineError as generation does."""
     engines = _CACHE.setdefault(module, {})
     key = (algorithm, forms, options)
     result = engines.get(key)

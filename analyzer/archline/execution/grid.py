@@ -23,7 +23,7 @@ from archline.records import record
 Words = Any
 """The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
-"""A buffer in memory: 1 for reals, base, extents, strides as those of `placement.addresses`."""
+"""A buffer in memory: 1 for reals, base, extents, strides as in `Placement.addresses`."""
 Tag = tuple[int, int, tuple[int, ...]]
 """The step of a call that a message belongs to: the call's number, the statement's, the iteration of the loops around
 an exchange. (Sends and receives pair in order, in any iteration.)

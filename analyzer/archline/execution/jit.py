@@ -1,10 +1,10 @@
 """Kernels have one source and two speeds: plain Python functions over flat arrays, compiled by numba if installed.
 
 Everything here keeps numba lazy: importing this module costs nothing, and the first call of a kernel pays for the
-import and the compilation. The same function runs uncompiled if numba is missing (the `fast` extra) or inside
-`interpreted()`. So that both runs mean the same, kernels keep to a small common language: integers, `while` and `for`
-over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays for compiled code and lists
-for plain Python, which indexes lists several times faster and whose integers do not overflow.
+import and the compilation. The same function runs uncompiled if numba is missing (the `fast` extra) or inside a block
+that interprets kernels. So that both runs mean the same, kernels keep to a small common language: integers, `while` and
+`for` over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays for compiled code and
+lists for plain Python, which indexes lists several times faster and whose integers do not overflow.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _numba_installed() -> bool:
 
 
 def compiled_available() -> bool:
-    """Whether kernels called now run compiled: numba is installed and `interpreted()` is not active."""
+    """Whether kernels called now run compiled: numba is installed, outside of blocks that interpret them."""
     return _numba_installed() and not _interpreted.get()
 
 
@@ -66,7 +66,7 @@ def jit(function: Function, *, allocates: bool = True) -> Function:
 
 
 def kernel(function: Function) -> Function:
-    """Decorate a module's own kernel: compiled on first call, `interpreted()` respected on every one.
+    """Decorate a module's own kernel: compiled on first call, except in blocks that interpret kernels.
 
     A kernel allocates nothing. The machine code is cached on disk if numba finds a place for it, and is stale once the
     kernel's file changes; so helpers and constants that a kernel uses are in the file of the kernel.

@@ -13,7 +13,7 @@ from archline.execution.slots import NO_INT
 from archline.records import record
 
 MORTON = (0, 0, 1, 0, 0, 1)
-"""The strides of a whole matrix in Z-Morton order, as `addresses` takes them."""
+"""The strides of a whole matrix in Z-Morton order, from which addresses are computed."""
 
 
 @record(eq=False)

@@ -14,7 +14,7 @@ T = TypeVar("T")
 MAX_MODULES = 16
 """The number of graphs that are cached, the latest ones: a derivation asks at every call."""
 MAX_KNOWN = 256
-"""The number of cached answers of `reachable`, each as long as the list of reachable algorithms."""
+"""The number of cached sets of reachable algorithms, each as large as all callees."""
 
 
 class CallTargets(Protocol):

@@ -46,7 +46,7 @@ def recorded() -> Iterator[Read]:
 
 
 def note_read(path: Path, text: str | None) -> None:
-    """Note that a file is looked for, for the surrounding block of `recorded`."""
+    """Note that a file is looked for, for the surrounding block that records reads."""
     read = _read.get()
     if read is not None:
         read[path] = text

@@ -61,7 +61,7 @@ def private_caches(
     """Run the serial trace `lines` on `processors` processors with a cache of `capacity` lines each.
 
     With one processor every schedule is the serial execution. ValueError if a count is below 1, or the trace (see
-    `compact`) or the log (see `structure`) is malformed.
+    `compact`) or the log (see `strands`) is malformed.
     """
     if processors < 1:
         raise ValueError(f"an execution takes at least one processor, not {processors}")

@@ -96,7 +96,7 @@ class Model:
     """Whether the energy is only an upper bound."""
 
     def on(self, machine: Machine) -> Model:
-        """Return the model with all formulas that it has for a machine. Raises ArchlineError (AL458)."""
+        """Return the model with the formulas that a machine adds. Raises ArchlineError (AL458)."""
         return self if self.completed is None else self.completed(self, machine).checked()
 
     def with_option(self, name: str) -> Model:
@@ -189,6 +189,6 @@ class Model:
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """The names in its formulas of time and energy, and in their conversions."""
+        """The names in the model's formulas of time and energy, and in their conversions."""
         texts = (self.time, self.expression, *self.conversions.values())
         return frozenset().union(*(names_in(self.expanded(text)) for text in texts))

@@ -96,12 +96,12 @@ class AlgorithmSubject:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The assumptions of its costs in addition to the `where`."""
+        """The assumptions of the costs in addition to the `where`."""
         return self.report.needed
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The assumptions of its costs; lines are named with the algorithm."""
+        """The assumptions of the costs; lines are named with the algorithm."""
         texts = self.report.assumptions
         return tuple(LINES.sub(rf"\g<0> of `{self.name}`", x) if LINES.search(x) else x for x in texts)
 
@@ -111,7 +111,7 @@ class AlgorithmSubject:
 
     @property
     def derivable(self) -> tuple[str, ...]:
-        """The metrics that may be derived of it."""
+        """The metrics that may be derived of the algorithm."""
         if not self.on_grid:
             return (*INPUTS, *PER_LEVEL)
         available = {*self.report.without_io.metrics, *self.report.extents}
@@ -138,7 +138,7 @@ class AlgorithmSubject:
 
     @property
     def takes_processors(self) -> bool:
-        """Whether the extents of its grid are given by P."""
+        """Whether the extents of the grid are given by P."""
         return any("P" in s.names(axis.extent) for axis in self.algorithm.node.grid)
 
     def processors(self, at: Given, option: str = "") -> Number:
@@ -229,7 +229,7 @@ class AlgorithmSubject:
         return Basis(_sizes(ran.at), {**inputs, **_of_cache(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
-        """Return forms and growth of its metrics: on a grid of several processors by axis, unless `everywhere`."""
+        """Return forms and growth of the metrics: on a grid of several processors by axis, unless `everywhere`."""
         return self._everywhere if everywhere or not self.on_grid else self._in_general
 
     @cached_property
@@ -264,7 +264,7 @@ class FormulaSubject:
 
     @property
     def names(self) -> SizeNames:
-        """Its sizes: numbers, 0 or more."""
+        """The sizes of the formulas: numbers, 0 or more."""
         amounts = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
         return SizeNames({}, amounts=amounts, needed=self.target.sizes)
 
@@ -418,7 +418,7 @@ def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
 
 
 def takes_processors(chosen: Subject) -> bool:
-    """Whether P is one of its sizes."""
+    """Whether P is a size of the target."""
     return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
 
 

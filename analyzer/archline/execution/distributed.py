@@ -187,7 +187,7 @@ def result_on_grid(
 
 
 def _node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
-    """Return the maximum over nodes of the words of its processors, each at its peak."""
+    """Return the maximum over nodes of the sum of peak words of the node's processors."""
     amounts: Counter[int] = Counter()
     for node, count in zip(nodes, counts, strict=True):
         amounts[node] += count.memory

@@ -132,7 +132,7 @@ class Mail:
         return True
 
     def wait(self, ready: Callable[[], Any], seconds: float = float("inf")) -> Any:
-        """Wait until `ready` finds something, and return that; None after this many seconds."""
+        """Wait until `ready` finds something, and return that; None after `seconds`."""
         delay, since = SHORTEST, time.monotonic()
         while (result := ready()) is None:
             if self.take():
@@ -163,7 +163,7 @@ class Mail:
 
         States are final if no letter was under way: messages from a rank arrive in order, so all that it has sent has
         been taken when its status is. So all processors have gone to their last possible step, and failures are the
-        same every time. And they are final if a rank wants to start again.
+        same every time. States are also final if a rank wants to start again.
         """
         unused = [
             (sender, letter[2])

@@ -31,7 +31,7 @@ class Cache:
 
     @property
     def lines(self) -> int:
-        """The number C of its lines."""
+        """The number C of lines of the cache."""
         return self.Z // self.L
 
 

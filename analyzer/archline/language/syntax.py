@@ -60,17 +60,17 @@ class Statement(Node):
 
     @property
     def named(self) -> tuple[str, Expr] | None:
-        """The size or view that it names, and its value."""
+        """The size or view that the statement names, and its value."""
         return None
 
     @property
     def array(self) -> ArrayType | None:
-        """The type of the local array that it makes."""
+        """The type of the local array that the statement makes."""
         return None
 
     @property
     def integer(self) -> str | None:
-        """The register for integers of the data that it makes."""
+        """The register for integers of the data that the statement makes."""
         return None
 
     iterates: ClassVar[bool] = False
@@ -78,12 +78,12 @@ class Statement(Node):
 
     @property
     def forks(self) -> str | None:
-        """The variable of a loop whose iterations run in parallel."""
+        """The variable of a loop whose iterations run in parallel, else None."""
         return None
 
     @property
     def assumed(self) -> tuple[Fact, ...]:
-        """The facts that hold from here on."""
+        """The facts that the statement adds for the rest of its block."""
         return ()
 
 
@@ -93,13 +93,13 @@ class Simple(Statement):
 
     @property
     def reads(self) -> tuple[Expr, ...]:
-        """The expressions that it evaluates, in order, such as its `value`; and a place that it updates."""
+        """The expressions that the statement evaluates, in order, such as its `value`, or the place that it updates."""
         value: Expr | None = getattr(self, "value", None)
         return () if value is None else (value,)
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
-        """The places that it writes to."""
+        """The places that the statement writes to."""
         return ()
 
     @property
@@ -108,17 +108,17 @@ class Simple(Statement):
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The names that it gives values; not those of arrays whose elements it writes to."""
+        """The names that the statement gives values, without those of arrays whose elements it writes to."""
         return self.defines or tuple(place.id for place in self.writes if isinstance(place, Name))
 
     @property
     def increment(self) -> int | None:
-        """The number by which it moves the integer that it sets, if that is a number."""
+        """The number by which the statement moves the integer that it sets, if known."""
         return None
 
     @property
     def updates(self) -> tuple[Name | Element, ...]:
-        """The places that it both reads and writes to."""
+        """The places that the statement both reads and writes to."""
         return tuple(place for place in self.writes if place in self.reads)
 
     @property
@@ -128,7 +128,7 @@ class Simple(Statement):
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The calls that it makes whenever it is reached."""
+        """The calls that the statement makes whenever it is reached."""
         return tuple(expr for expr in self.reads if isinstance(expr, Call))
 
 
@@ -337,17 +337,17 @@ class Communicate(Communication):
 
     @property
     def is_message(self) -> bool:
-        """Whether it is one step, not a collective operation."""
+        """Whether the communication is one step, not a collective operation."""
         return self.operation in ("exchange", "send", "receive")
 
     @property
     def sent(self) -> Expr | None:
-        """The buffer that it sends from."""
+        """The buffer that the communication sends from."""
         return None if self.operation == "receive" else self.buffer
 
     @property
     def received(self) -> Expr | None:
-        """The buffer that it receives into."""
+        """The buffer that the communication receives into."""
         into = (clause.values[0] for clause in self.clauses if clause.keyword == "into")
         return self.buffer if self.operation == "receive" else next(into, None)
 

@@ -158,7 +158,7 @@ def _row_major(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...]) -> tu
 
 
 def spawns(statements: tuple[s.Stmt, ...]) -> bool:
-    """Whether these statements spawn calls; iterations of parallel loops spawn their own."""
+    """Whether statements spawn calls, except in parallel loops, whose iterations spawn their own."""
     for statement in statements:
         if isinstance(statement, s.Invoke) and statement.spawned:
             return True

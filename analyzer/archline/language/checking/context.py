@@ -232,7 +232,7 @@ def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
 
 
 def _spoken_of(algorithm: s.Algorithm) -> frozenset[str]:
-    """Return the names in an algorithm's contract and declared costs that are not sizes of its own."""
+    """Return the names in an algorithm's contract and declared costs that are not own sizes."""
     own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
     costs = tuple(s.find(algorithm.body, s.Costs))
     return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own_names)

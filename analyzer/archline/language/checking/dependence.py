@@ -95,7 +95,7 @@ class _Guard:
 
     @property
     def parts(self) -> tuple[s.Expr, ...]:
-        """The expressions that it depends on."""
+        """The expressions that the guard depends on."""
         return self.reached[:1] if isinstance(self.reached, tuple) else self.bounds
 
     @property

@@ -1,6 +1,6 @@
 """Energy models are modules of this folder: each defines one, as `MODEL`.
 
-`model(name)` returns a model by its name, with options applied and formulas checked.
+A model is found by its name, with options applied and formulas checked.
 A `Model` (archline.energy.model) has formulas for time and energy in metrics and in quantities of a machine; an
 `Option` varies it, and a `Figure` is printed with it. The CLI, the Python API and the drawings of reports find
 models here. A new model is a new module, which needs no registration.

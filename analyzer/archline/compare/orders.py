@@ -391,9 +391,9 @@ def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterat
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
     shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
-    for piece, own in amount.cost.facts_by_piece:
-        more = [] if own is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(own)]
-        if own is not None and some_fact_excluded(more, scope.with_facts(facts)):
+    for piece, known in amount.cost.facts_by_piece:
+        more = [] if known is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(known)]
+        if known is not None and some_fact_excluded(more, scope.with_facts(facts)):
             continue
         for case in _parts(with_all(facts, more, scope), shown):
             low, high = (

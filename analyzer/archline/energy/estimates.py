@@ -21,6 +21,8 @@ from archline.language.metrics import DERIVABLE
 from archline.records import field, record
 
 BALANCED = "balanced"
+TIMED = ("time", "power", "energy_delay")
+"""What the time decides."""
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
@@ -360,7 +362,7 @@ def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "en
     is that of unlimited cores, so that it is the last one where the time decides what is `asked`, such as the power. A
     model without an energy is taken where no other one can be fed, and where none can, that which lacks the least.
     """
-    plain = ("roofline", "ice") if asked in ("time", "power", "energy_delay") else ("ice", "roofline")
+    plain = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
     of_levels = at_sizes and all(map(has_levels, machines))
     known = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
     fed = [each for each in known if not any(applied(each, on).missing for on in machines)]

@@ -128,7 +128,10 @@ class AlgorithmSubject:
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """A derived cost; with processors, time in place of span and the misses of all their caches."""
+        """A derived cost, of a level's metric that of its cache; with processors, time in place of span and the misses
+        of all their caches.
+        """
+        _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
         if procs is not None and metric == "io":
@@ -190,8 +193,8 @@ class AlgorithmSubject:
         procs = None if self.on_grid else settings.procs
         caches = {level: {"Z": cache.Z, "L": cache.L} for level, cache in settings.levels}
         for name in (each for each in self.derivable if each in metrics):
-            level, of = PER_LEVEL.get(name, ("", name))
-            cost = self.cost(of, procs)
+            level, _ = PER_LEVEL.get(name, ("", name))
+            cost = self.cost(name, procs)
             try:
                 lower, upper = whole_ends_at(cost, {**point, **caches.get(level, {})})
             except EvaluationError as problem:

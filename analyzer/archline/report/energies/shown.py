@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from archline.energy.estimates import Estimate
 from archline.energy.formulas import parsed
@@ -16,6 +17,7 @@ from archline.expr.text import Formula, joined, phrase
 from archline.numbers import readable
 from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
+from archline.report.json import pick
 from archline.report.view import Number
 
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
@@ -111,6 +113,20 @@ def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
     ends = [each.shown for each in symbolic.metrics if each.shown is not None]
     if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
         yield LEADING
+
+
+def list_statements(model: Model) -> list[list[str]]:
+    """Rows for the convention of a model, the error that its source states, and its omissions."""
+    return [
+        ["convention", model.convention],
+        ["stated error", model.error],
+        ["leaves out", "; ".join(model.leaves_out)],
+    ]
+
+
+def pick_statements(model: Model) -> dict[str, Any]:
+    """The convention of a model, its stated error and its omissions, for JSON."""
+    return pick(model, "convention", "stated_error=error", "leaves_out")
 
 
 def notes(result: EnergyResult) -> list[str]:

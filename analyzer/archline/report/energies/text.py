@@ -62,7 +62,7 @@ def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     if estimate.model.levels:
         first, *others = _levels(estimate)
         yield (Table(tuple(first), tuple(map(tuple, others))),)
-    yield (_labelled([*_facts(result, estimate), *_stated(result.model)]),)
+    yield (_labelled([*_facts(result, estimate), *shown.list_statements(result.model)]),)
     yield tuple(filter(None, (rests, _width(estimate), *shown.notes(result))))
 
 
@@ -133,14 +133,6 @@ def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
 def _definitions(result: EnergyResult) -> str:
     values = {name: _without_constants(parsed(text)) for name, text in result.converted.items()}
     return joined((Formula(value, f"{name} =") for name, value in values.items()), ", ")
-
-
-def _stated(model: Model) -> list[list[str]]:
-    return [
-        ["convention", model.convention],
-        ["stated error", model.error],
-        ["leaves out", "; ".join(model.leaves_out)],
-    ]
 
 
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
@@ -220,7 +212,7 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequenc
     if symbolic.growth:
         grown = tuple(symbolic.growth.items())
         yield (Section("growth of the energy and of its terms", (Table(("", ""), grown, headed=False),)),)
-    yield (_labelled(_stated(model)),)
+    yield (_labelled(shown.list_statements(model)),)
 
 
 def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:

@@ -149,6 +149,29 @@ def test_symbols_of_declared_costs_may_vanish_and_have_no_growth() -> None:
     assert growth(text, "flops") is None
 
 
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("Theta(c*n)", "fails"),  # 0 against n at c = 0
+        ("O(c*n)", "fails"),
+        ("Omega(c*n)", "holds"),
+        ("Theta(c*n + n)", "holds"),
+        ("Theta(c*n) when c >= 1", "holds"),
+    ],
+)
+def test_growth_claims_see_that_a_declared_cost_may_be_zero(claim: str, outcome: str) -> None:
+    text = f"""
+extern g(a: real) -> real costs c flops
+
+algorithm f(x: inout real[n]):
+    ensures flops is {claim}
+    for i in 0..n:
+        x[i] += g(x[i])
+"""
+    (verdict,) = al.loads(text)["f"].cost().ensures
+    assert verdict.outcome == outcome
+
+
 def test_unknown_costs_have_no_growth() -> None:
     text = "algorithm f(x: inout real[n]):\n    while x[0] < 1.0 at most n^n times:\n        x[0] += 1.0\n"
     assert growth(text) is None

@@ -39,9 +39,11 @@ from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
 from archline.ir.conditions import assuming_facts, with_all
 from archline.ir.declarations import declared_scope
+from archline.ir.layout import LINE
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.metrics import WORD
 from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
@@ -143,9 +145,12 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
-    """The access count, as a bound for io with guards, which bounds on io ignore."""
+    """The access count, as a bound for traffic with guards, which bounds on traffic ignore."""
     guards = cost.alternatives and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
-    return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
+    accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
+    # An access moves one line at most in each direction: a line for io and write-backs, its words for bytes.
+    words = 2 * WORD * LINE if cost.metric == "bytes" else Poly.constant(1)
+    return (replace(count, upper=count.upper * words) for count in accesses if count.upper is not None)
 
 
 def _growth_of_the_sure(

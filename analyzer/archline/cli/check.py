@@ -99,8 +99,8 @@ def execute(options: argparse.Namespace) -> int:
             if not isinstance(found, CheckView):
                 raise ArchlineError(found)
             views.append(found)
-            if found.defects:
-                raise ArchlineError([Diagnostic(rules.DEFECT, each, path=found.path) for each in found.defects])
+            if found.errors:
+                raise ArchlineError(found.errors)
     if views and not problems:
         with reported():
             paths = [each.path for each in views]

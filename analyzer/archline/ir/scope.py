@@ -52,7 +52,7 @@ class Scope:
 
     def without_value(self, name: str) -> Self:
         """Remove the value of a name, which then depends on data."""
-        return replace(self, values={other: value for other, value in self.values.items() if other != name})
+        return replace(self, values={key: value for key, value in self.values.items() if key != name})
 
     def with_facts(self, facts: Facts) -> Self:
         return replace(self, facts=facts)
@@ -172,14 +172,14 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
             return _root(base, facts) ** int(power.p)
         level = a.exponent_of_two(base)
         if level is not None:
-            # Of a power of 8 the third root is a power of 2.
+            # (8^k)^(1/3) -> 2^k
             return a.exponential(2, level.scaled(power))
     elif base.is_constant and base.constant_term > 0:
         above, below = (a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q))
         return above * below**-1
     match a.single_atom(exponent):
         case a.RealFunction(function="log2", argument=number) if number.is_constant and facts.positive(base):
-            # n^log2(7) is 7^log2(n).
+            # n^log2(7) -> 7^log2(n)
             return _power(number, a.log2(base), expr, facts)
         case _:
             pass
@@ -201,7 +201,7 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
             return reduce(facts.maximum, values)
         case "abs", [value]:
             return facts.positive_part(value).scaled(2) - value
-        case "gcd", [one, other] if all(a.is_integral(each) and facts.positive(each) for each in (one, other)):
+        case "gcd", [one, other] if all(a.is_integral(number) and facts.positive(number) for number in (one, other)):
             return a.common_divisor(one, other)
         case "log2", [value]:
             return a.log2(value)

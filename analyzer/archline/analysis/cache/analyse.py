@@ -78,7 +78,7 @@ class MissBounds:
 
     def add_lower_bounds(self, sizes: Sizes) -> int:
         """Add up the bounds from below. Raises EvaluationError."""
-        return sum(each.at(sizes) for each in self.lower)
+        return sum(bound.at(sizes) for bound in self.lower)
 
     def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
         least = self.add_lower_bounds(sizes)
@@ -90,17 +90,17 @@ class MissBounds:
             lines, moved = self.everything.at(sizes)
             most = min(most, Fraction(moved)) if lines <= sizes["Z"] // sizes["L"] else most
         if most > RECOUNT_RATIO * least:
-            # Of what stands under conditions, fewer may be accessed than plans count.
+            # Plans count conditional accesses in full, and fewer may be made.
             with suppress(EvaluationError):
                 most = min(most, self._access_count_bound(sizes))
-        # Where no loop is entered, what holds in all iterations may come to less than nothing.
+        # If no loop is entered, a bound that assumes iterations may be negative.
         return Fraction(least), max(most, Fraction(0))
 
     def _access_count_bound(self, sizes: Sizes) -> Fraction:
-        found = self._access_cost
-        if found.upper is None:
-            raise EvaluationError(found.reason or "the number of accesses is unknown")
-        return ends_at(found, sizes)[1]
+        cost = self._access_cost
+        if cost.upper is None:
+            raise EvaluationError(cost.reason or "the number of accesses is unknown")
+        return ends_at(cost, sizes)[1]
 
     @cached_property
     def _access_cost(self) -> Cost:
@@ -131,13 +131,13 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound io by reuse of lines; if that fails, by the number of accesses."""
-    found = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
-    if found.status != "unknown":
-        return found
+    by_reuse = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
+    if by_reuse.status != "unknown":
+        return by_reuse
     accesses = _within_budget(algorithm, partial(_io_by_access_count, module, algorithm))
     if accesses.status == "unknown":
-        return found
-    return replace(accesses, metric="io", reason=found.reason, span=found.span)
+        return by_reuse
+    return replace(accesses, metric="io", reason=by_reuse.reason, span=by_reuse.span)
 
 
 def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
@@ -167,9 +167,9 @@ def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
 def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the number of accesses, as each access fetches at most one line."""
     with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-        found = accesses_of(module, algorithm)
-        if found.upper is None:
-            return found
+        accesses = accesses_of(module, algorithm)
+        if accesses.upper is None:
+            return accesses
         lines = _total_footprint(module, algorithm)
         touched = must_access(module, algorithm)
     least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
@@ -177,7 +177,7 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
     def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integer_point(point)
-        most = ends_at(found, sizes)[1]
+        most = ends_at(accesses, sizes)[1]
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
             most = min(most, everything)
@@ -185,8 +185,8 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
-    regimes = _from_below(least, found.regimes)
-    return replace(found, lower=least, regimes=regimes, ends=bounds_at, touched=touched.in_full(algorithm))
+    regimes = _from_below(least, accesses.regimes)
+    return replace(accesses, lower=least, regimes=regimes, ends=bounds_at, touched=touched.in_full(algorithm))
 
 
 def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
@@ -198,11 +198,11 @@ def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
 
 def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
     """Return an amount under the facts of several cases if it is the same in all; else the amount itself."""
-    found = {
+    values = {
         facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
         for facts in cases
     }
-    return found.pop() if len(found) == 1 else lines
+    return values.pop() if len(values) == 1 else lines
 
 
 def _constant_symbols(facts: Facts) -> dict[str, Poly]:
@@ -229,18 +229,18 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     many lines as the writes alone would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Lowering(module).trace(algorithm)
-    found = build_references(iter_accesses(nodes), scope.facts, traffic)
-    if not found:
+    refs = build_references(iter_accesses(nodes), scope.facts, traffic)
+    if not refs:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     points = sample_sizes(algorithm, scope)
-    planners = [AllocationPlanner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
+    planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
     by = {plan: planner for planner in planners for plan in planner.plans()}
     if not by:
         raise UnboundedError
     upper = PlanUpperBound(list(by), scope.facts)
     lower, phases = lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
     best = pareto_plans(by, points)
-    all_ = total_footprint(found, scope.facts)
+    all_ = total_footprint(refs, scope.facts)
     written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
@@ -254,14 +254,14 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    known = next((each for each in reversed(alternatives) if each.shown and _holds_everywhere(each, some)), None)
+    always = next((bound for bound in reversed(alternatives) if bound.shown and _holds_everywhere(bound, some)), None)
     again = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
-    most = (known or alternatives[-1]).upper
+    most = (always or alternatives[-1]).upper
 
     def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
@@ -278,15 +278,15 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         ends=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
-    return cost if known else _or_all_accesses(cost, counted())
+    return cost if always else _or_all_accesses(cost, counted())
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
     """Bound the lines that accesses move: each access fetches one and, with `traffic`, writes it back."""
-    found = accesses_of(module, algorithm)
-    if not traffic or found.upper is None:
-        return found
-    return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
+    accesses = accesses_of(module, algorithm)
+    if not traffic or accesses.upper is None:
+        return accesses
+    return mapped(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
@@ -344,20 +344,20 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
         if body.boxes or not most:
-            # Of what lies between the ends of a call by indices, little may be accessed.
+            # A call by indices may access few of the elements between its ends.
             most.append(ends_at(accesses, sizes)[1])
         return max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most)
 
-    known: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
+    growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
         key = tuple(map(format_fact, facts))
-        if key not in known:
+        if key not in growths:
             try:
-                known[key] = io_growth_of_recursion(recursions, facts)
+                growths[key] = io_growth_of_recursion(recursions, facts)
             except UnsolvedRecursionError as problem:
-                known[key] = str(problem)
-        return known[key]
+                growths[key] = str(problem)
+        return growths[key]
 
     plain = not accesses.regimes
     alternatives = [ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
@@ -423,9 +423,9 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
 def _may_be_negative(misses: Poly) -> bool:
     """Test whether a number of misses is negative at some small sizes, as when a loop has no iterations."""
     names = sorted(misses.names)
-    sizes = (dict(zip(names, each, strict=False)) for each in product((1, 3), repeat=min(len(names), MAX_SIZES)))
+    sizes = (dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_SIZES)))
     try:
-        return any(evaluate(misses, dict.fromkeys(names, 1) | each) < 0 for each in sizes)
+        return any(evaluate(misses, dict.fromkeys(names, 1) | point) < 0 for point in sizes)
     except EvaluationError:
         return True
 
@@ -449,11 +449,11 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     """The condition on Z under which a plan fits, without needs that another need dominates."""
     needs: list[Poly] = []
     for need in plan.needs:
-        if not any(planner.facts.nonnegative(other - need) for other in needs):
-            needs = [other for other in needs if not planner.facts.nonnegative(need - other)]
+        if not any(planner.facts.nonnegative(existing - need) for existing in needs):
+            needs = [existing for existing in needs if not planner.facts.nonnegative(need - existing)]
             needs.append(need)
-    found = [_times_line(planner.facts.restore(need)) for need in needs]
-    return _at_least(found[0] if len(found) == 1 else b.call("max", *found))
+    words = [_times_line(planner.facts.restore(need)) for need in needs]
+    return _at_least(words[0] if len(words) == 1 else b.call("max", *words))
 
 
 def _some_line() -> s.Fact:
@@ -467,5 +467,4 @@ def _at_least(words: s.Expr) -> s.Fact:
 
 
 def _times_line(lines: Poly) -> s.Expr:
-    """Convert a number of lines to an expression of words."""
     return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])

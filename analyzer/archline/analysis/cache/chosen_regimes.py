@@ -17,30 +17,30 @@ ALIKE = 0.02
 """Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
-"""Sizes for comparisons: the first extent of arrays with the step to the next, and other sizes likewise."""
+"""Sizes for comparisons: the first value and the step to the next one, for extents of arrays and for other sizes."""
 
 
-def select_regimes(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
+def select_regimes(regimes: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
     """Select at most MAX_REGIMES bounds to show, ordered by the lines that they need.
 
     The last bound with a constant number of lines and the last one of all are kept, and between them the bounds
     that save most. Of bounds that need about the same lines the last is kept, of bounds with about the same misses
     the first.
     """
-    point = point_of(found)
+    point = point_of(regimes)
     shown: list[ConditionalBound] = []
-    for each in found:
+    for regime in regimes:
         if (
             shown
-            and is_constant(shown[-1]) == is_constant(each)
-            and (is_constant(each) or words_needed(each, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
+            and is_constant(shown[-1]) == is_constant(regime)
+            and (is_constant(regime) or words_needed(regime, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
         ):
             shown.pop()
-        if not shown or miss_bound(each, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
-            shown.append(each)
-    values = [miss_bound(each, point) for each in shown]
+        if not shown or miss_bound(regime, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
+            shown.append(regime)
+    values = [miss_bound(regime, point) for regime in shown]
     while len(shown) > REGIMES:
-        # The step from the one before that saves the least is left out.
+        # The regime that saves the least over its predecessor is left out.
         least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
         del shown[least], values[least]
     return shown

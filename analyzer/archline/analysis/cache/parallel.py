@@ -41,8 +41,8 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         _, most = ends_at(io, point)
         return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
 
-    alternatives = tuple(replace(each, upper=each.upper * count, keeping=tuple) for each in io.alternatives)
-    regimes = tuple(replace(each, upper=each.upper * count) for each in io.regimes)
+    alternatives = tuple(replace(bound, upper=bound.upper * count, keeping=tuple) for bound in io.alternatives)
+    regimes = tuple(replace(regime, upper=regime.upper * count) for regime in io.regimes)
     # A line that is touched is fetched by one processor at least.
     return replace(
         io,

@@ -125,13 +125,13 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
     """Count a minimum of lines that each run reads of arrays that are never written."""
-    constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
+    constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
             return must_access(module, algorithm).lines(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
-        given = (each for each in iter_accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
+        given = (pair for pair in iter_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)
         return compulsory_misses(given, scope.facts, sample_sizes(algorithm, scope)).first_touch_bound
     return ZERO
 

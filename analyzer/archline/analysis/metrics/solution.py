@@ -34,26 +34,26 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
+    if same or (lower == upper and all(_fits(pair, lower) for pair in ends)):
         return MetricSolution(known_in_sizes(facts, lower, upper))
-    taken = [_indicator(low.decisions) for low, _ in ends]
-    rest = ONE - sum(taken, ZERO)
+    indicators = [_indicator(low.decisions) for low, _ in ends]
+    rest = ONE - sum(indicators, ZERO)
     low, high = rest * lower, rest * upper
-    for one, (first, second) in zip(taken, ends, strict=True):
-        low, high = low + one * first.value, high + one * second.value
+    for indicator, (first, second) in zip(indicators, ends, strict=True):
+        low, high = low + indicator * first.value, high + indicator * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
-    skipped = [each.decisions for each in recursive]
+    skipped = [equation.decisions for equation in recursive]
     regimes = [Regime(among(a.decisions, skipped), (a.facts,), a.value, b.value) for a, b in ends]
-    regimes.append(Regime((), tuple(each.facts for each in recursive), lower, upper))
+    regimes.append(Regime((), tuple(equation.facts for equation in recursive), lower, upper))
     known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
+    return MetricSolution(known, tuple(_restored(regime, facts) for regime in regimes))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Test whether a case without calls has the closed form of the recursive cases."""
-    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
-    differences = (each.facts.simplify(each.value - value) for each in ends)
-    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
+    pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
+    differences = (case.facts.simplify(case.value - value) for case in ends)
+    return not any(case.facts.simplify(d.substitute(pinned)) for case, d in zip(ends, differences, strict=True))
 
 
 def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
@@ -63,8 +63,8 @@ def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
 
 
 def _restored(regime: Regime, facts: Facts) -> Regime:
-    known = known_in_sizes(facts, regime.lower, regime.upper)
-    return replace(regime, lower=known.lower, upper=known.upper)
+    amount = known_in_sizes(facts, regime.lower, regime.upper)
+    return replace(regime, lower=amount.lower, upper=amount.upper)
 
 
 def _indicator(decisions: tuple[Decision, ...]) -> Poly:

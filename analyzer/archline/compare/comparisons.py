@@ -96,7 +96,7 @@ def comparison(
     growth = {
         (names[i], names[j]): with_ratios(
             compared(*(with_facts(growths[index], as_many(subjects[i], subjects[j])) for index in (i, j))),
-            _ratios(subjects[i], in_sizes[i], in_sizes[j], model, by),
+            _ratios(subjects[i], in_sizes[i], in_sizes[j], model),
         )
         for i, j in pairs
     }
@@ -197,13 +197,12 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by:
 
 
 def _ratios(
-    chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model, by: str
+    chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
 ) -> dict[str, str]:
     """Return the known ratios of metrics at all sizes, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
-    names = (*COMPARED, *(("bytes",) if by == "bytes" else ()))
-    candidates = {name: one.ratio(other, name) for name in names if name in chosen.metrics}
+    candidates = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
     ratios = {name: ratio for name, ratio in candidates.items() if ratio is not None}
     if model.at_most:
         return ratios

@@ -233,6 +233,9 @@ class ModelOnMachine:
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
         own = self.machine.quantities
+        # Named is what a quantity is computed from, also where a file and not the model computes it.
+        computed = {name: own[name].formula for name in self.model.conversions.keys() & own.keys()}
+        expr = substituted(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too: how many are in a line.
         quantities = sorted(
             name for name in names_in(expr) & own.keys() if own[name].kind != "definition" and name != "word"

@@ -282,7 +282,9 @@ class _Reader:
         except ArchlineError as problem:
             for each in problem.diagnostics:
                 span = self.places.span((*path, key), each.span)
-                hint = each.hint or f"`archline explain {each.rule.code}` says how formulas are written"
+                of_units = f"`archline explain {rules.DIMENSION.code}` says how units combine"
+                of_formulas = f"`archline explain {rules.FORMULA.code}` says how formulas are written"
+                hint = each.hint or (of_units if each.rule is rules.DIMENSION else of_formulas)
                 self.findings.append(Diagnostic(each.rule, f"`{key}` of {where}: {each.message}", span, hint=hint))
             return None
         return expr

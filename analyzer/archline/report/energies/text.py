@@ -180,7 +180,7 @@ def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
     for each in results:
         yield from (f"{each.machine.name}: {note}" if several else note for note in each.notes)
         if each.model.at_most:
-            yield each.model.error
+            yield f"stated error of {each.model.name}: {each.model.error}"
     yield from shown.beyond_peak(each.estimate for each in results if each.estimate is not None)
 
 

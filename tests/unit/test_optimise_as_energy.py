@@ -103,6 +103,19 @@ def test_a_cache_of_its_own_leaves_the_levels_out(levels: str) -> None:
     assert found.answer.model == "roofline"
 
 
+def test_a_cache_that_is_given_is_the_only_one_on_the_page(levels: str) -> None:
+    at = "n=12,m=12,p=12,Z=128,L=4"
+    text = cli("optimise", BLOCKED, "--machine", levels, "--at", at, "--over", "b=1..4", "--minimise", "time").out
+    assert text.count("Z = ") == 1
+
+
+def test_quantities_of_a_machine_with_levels_vary(levels: str) -> None:
+    over = "L2_bandwidth=1e8..2e8"
+    found = al.optimise(BLOCKED, machine=levels, over=over, at={**AT, "b": 4}, minimise="time")
+    at_best = al.energy(BLOCKED, machine=levels, at={**AT, "b": 4}, parameters={"L2_bandwidth": 2e8})
+    assert found.value == pytest.approx(float(at_best.result.estimate.time.upper))
+
+
 def gemm(tmp_path: Path, *, at: str, machine: str = "") -> tuple[str, ...]:
     (tmp_path / "gemm.algo").write_text(GEMM)
     peaks = "peak=3379.2e9", "bandwidth=1024e9", "word=8"
@@ -176,3 +189,16 @@ def test_a_cache_is_taken_as_text_everywhere(name: str) -> None:
     for wrong in ("Z=512", "512", 512, ("Z", 8)):
         with pytest.raises(al.ArchlineError):
             asked(wrong)
+
+
+def test_sizes_are_taken_as_text_everywhere() -> None:
+    basic, text, at = al.algorithm("dense.matmul::matmul_basic"), "n=m=p=8", {"n": 8, "m": 8, "p": 8}
+    assert basic.cost().flops.at(text) == basic.cost().flops.at(at)
+    assert al.plot_io(basic, text).points == al.plot_io(basic, at).points
+    grid = al.algorithm("distributed.fft::fft_naive").cost()
+    assert grid.lower_bounds("n=64,P=8").best == grid.lower_bounds(n=64, P=8).best
+    scaled = [
+        al.scale("distributed.matmul::matmul_25d", machine="jaketown", vary="c=1..4", at=each)
+        for each in ("n=64,g=4", {"n": 64, "g": 4})
+    ]
+    assert len({str(each) for each in scaled}) == 1

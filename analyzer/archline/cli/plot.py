@@ -61,8 +61,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.plots import IoPlot, check_target
 
-    if options.kind != "io":
-        options.machines = options.machines or options.project_machines
+    options.machines = options.machines or (options.project_machines if options.kind != "io" else [])
     _check(options)
     if options.out is not None:
         # A wrong name is refused before the run, not after it.

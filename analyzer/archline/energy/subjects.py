@@ -128,9 +128,7 @@ class AlgorithmSubject:
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """A derived cost, of a level's metric that of its cache; with processors, time in place of span and the misses
-        of all their caches.
-        """
+        """A derived cost, of a level too; with processors, time in place of span and the misses of all their caches."""
         _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)

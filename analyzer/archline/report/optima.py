@@ -150,7 +150,7 @@ def document(answer: Optimisation) -> str:
             **json.pick(optimum, "method", "points"),
             "notes": _collect_notes(optimum),
             "cache": cache(answer.cache),
-            **({} if optimum.estimate is None else shown.pick_statements(optimum.estimate.model)),
+            **({} if optimum.estimate is None else json.pick(optimum.estimate.model, *shown.STATEMENTS)),
             "assumptions": answer.assumptions,
         }
     )

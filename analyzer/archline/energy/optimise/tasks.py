@@ -123,7 +123,7 @@ class OptimisationTask:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
         self.on: ModelOnMachine = on
-        self.settings = settings.on(self.machine, on.model.levels)
+        self.settings = settings.on(machine, on.model.levels)
         if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *OF_CACHES})):
             raise of_levels(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
@@ -170,9 +170,9 @@ class OptimisationTask:
 
     @property
     def _cache(self) -> CacheUsed | None:
-        """The cache that the costs depend on, unless Z or L varies, or they depend on none."""
-        settings, varied = self.settings, {each.name for each in self.variables} & {"Z", "L"}
-        if varied or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
+        """The cache that the costs depend on, unless Z or L varies or is given, or they depend on none."""
+        settings, named = self.settings, {*self.at, *(variable.name for variable in self.variables)} & {"Z", "L"}
+        if named or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
             return None
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)

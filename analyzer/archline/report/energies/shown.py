@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from archline.energy.estimates import Estimate
 from archline.energy.formulas import parsed
@@ -17,9 +16,9 @@ from archline.expr.text import Formula, joined, phrase
 from archline.numbers import readable
 from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
-from archline.report.json import pick
 from archline.report.view import Number
 
+STATEMENTS = ("convention", "stated_error=error", "leaves_out")
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
 
 
@@ -122,11 +121,6 @@ def list_statements(model: Model) -> list[list[str]]:
         ["stated error", model.error],
         ["leaves out", "; ".join(model.leaves_out)],
     ]
-
-
-def pick_statements(model: Model) -> dict[str, Any]:
-    """The convention of a model, its stated error and its omissions, for JSON."""
-    return pick(model, "convention", "stated_error=error", "leaves_out")
 
 
 def notes(result: EnergyResult) -> list[str]:

@@ -117,6 +117,20 @@ def test_growth_holds_from_the_least_sizes_on() -> None:
     assert growth(text.format(0, 9), "flops") == "Theta(n*m) where m >= 10"
 
 
+def test_bytes_of_cases_of_the_sizes_grow_with_the_line() -> None:
+    text = """
+algorithm f(x: inout real[n, m]):
+    if n <= m:
+        for j in 0..m:
+            for i in 0..n:
+                x[i, j] += 1.0
+    else:
+        x[0, 0] += 1.0
+"""
+    # In a cache of one line each access fetches a line of L words.
+    assert growth(text, "bytes") == "O(n*m*L)"
+
+
 def test_a_larger_of_two() -> None:
     """Two branches at once: the longer is the span."""
     text = "algorithm one(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1\n"

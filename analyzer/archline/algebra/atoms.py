@@ -339,6 +339,14 @@ def log2(value: Poly) -> Poly:
     return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
 
+def tangent_of_log2(value: Poly) -> Poly:
+    """Return a linear form that log2(value) does not exceed: e - 1 at integers, e - 9/10 at fractions e > 0.
+
+    The maximum of log2(e) - e is -0.914, at e = 1/ln(2).
+    """
+    return value - (1 if is_integral(value) else fmpq(9, 10))
+
+
 def sqrt(value: Poly) -> Poly:
     """Return the square root, exact for squares of rationals and for even powers of 2."""
     if value.is_constant and value.constant_term >= 0:

@@ -100,7 +100,8 @@ def of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
     """Return a value that is >= 0 for e leaves if ceil(log2(e)) - c >= 0, or c - ceil(log2(e)) >= 0 (small c)."""
     less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
     if less.is_constant and less.constant_term.q == 1 and -MAX_LEVELS <= less.constant_term <= -1:
-        return depth.argument - a.exponential(2, -less - 1) - 1
+        # More than 2^(c - 1) leaves are at least one more, if their number is whole.
+        return depth.argument - a.exponential(2, -less - 1) - (1 if a.is_integral(depth.argument) else 0)
     small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_LEVELS
     return a.exponential(2, more) - depth.argument if small else None
 
@@ -116,16 +117,28 @@ def of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
     if not a.is_integral(power.exponent):
         return None
     slope, rest = parts[1].constant_term, parts[0].constant_term
-    exponent, limit = 0, -rest / slope
+    limit = -rest / slope
     if limit <= 0:
         return None
     if slope > 0:
-        while power.base**exponent < limit:
-            exponent += 1
-        return power.exponent - exponent
-    while power.base ** (exponent + 1) <= limit:
+        return power.exponent - first_exponent(power.base, limit)
+    return last_exponent(power.base, limit) - power.exponent
+
+
+def first_exponent(base: int, limit: fmpq) -> int:
+    """Return the least integer e with base^e >= limit, for base >= 2 and limit > 0."""
+    exponent = 0
+    while fmpq(base) ** exponent < limit:
         exponent += 1
-    return exponent - power.exponent if limit >= 1 else None
+    while fmpq(base) ** (exponent - 1) >= limit:
+        exponent -= 1
+    return exponent
+
+
+def last_exponent(base: int, limit: fmpq) -> int:
+    """Return the greatest integer e with base^e <= limit, for base >= 2 and limit > 0."""
+    above = first_exponent(base, limit)
+    return above if fmpq(base) ** above == limit else above - 1
 
 
 def common_factor(value: Poly) -> Monomial:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice, product
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import first_exponent, last_exponent
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.records import record
@@ -142,8 +143,11 @@ def _of_exponents(value: Poly) -> Poly:
         case [(((a.Exponential() as atom, power),), coefficient)] if atom.base == 2 and power > 0:
             limit = -value.constant_term / coefficient
             exponent = atom.exponent.scaled(power)
-            if coefficient > 0:
-                return exponent - (max(0, int(limit.ceil()) - 1).bit_length() if limit > 0 else 0)
-            return int(limit.floor()).bit_length() - 1 - exponent if limit >= 1 else -ONE
+            if limit <= 0:
+                # 2^e + d >= 0 says nothing, and -2^e - d >= 0 is false.
+                return ONE if coefficient > 0 else -ONE
+            if not a.is_integral(exponent):
+                return value
+            return exponent - first_exponent(2, limit) if coefficient > 0 else last_exponent(2, limit) - exponent
         case _:
             return value

@@ -287,7 +287,9 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             # 0 <= sqrt(e) <= e for integers e >= 0
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
         case a.RealFunction(function="log2") if facts.positive(atom.argument):
-            return ZERO, atom.argument - 1
+            # log2(1/2) < 0
+            rises = a.is_integral(atom.argument) or facts.nonnegative(atom.argument - 1)
+            return ZERO if rises else None, a.tangent_of_log2(atom.argument)
         case a.CommonDivisor():
             return Poly.constant(1), next((part for part in atom.parts if facts.positive(part)), None)
         case a.Gap():

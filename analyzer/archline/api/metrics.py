@@ -89,11 +89,9 @@ class Metric:
         Empty where one pair of bounds holds everywhere.
         """
         cost, to = self._cost, self._sympy
-        if cost.regimes:
-            return tuple(MetricRegime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
-        return tuple(
-            MetricRegime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.shown
-        )
+        cases = [(piece.when, piece.lower, piece.upper) for piece in cost.by_case]
+        cases = cases or [(bound.where.when, cost.pieces[0].lower, bound.value) for bound in cost.by_cache]
+        return tuple(MetricRegime(when, to(lower), to(upper)) for when, lower, upper in cases)
 
     @property
     def growth(self) -> str | None:

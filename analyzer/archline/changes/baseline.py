@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import ConditionalBound, Cost, Costs
+from archline.analysis.bounds import Bound, Region
+from archline.analysis.cost import Cost, Costs
 from archline.expr import build as b
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
@@ -59,10 +60,10 @@ class Entry:
     programs: dict[str, int] = field(default_factory=dict)
 
 
-def regimes(cost: Cost) -> list[ConditionalBound]:
-    """Return the shown bounds of a cost by cache conditions: large caches first, the last one always holds."""
-    shown = (bound for bound in cost.alternatives if bound.shown)
-    return sorted(shown, key=lambda bound: (len(bound.when), bound.when), reverse=True)
+def sort_by_cache(*costs: Cost) -> list[Bound]:
+    """Return the shown bounds of costs by cache conditions: large caches first, the last one always holds."""
+    shown = (bound for cost in costs for bound in cost.by_cache)
+    return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 
 
 def written(costs: Costs) -> list[str]:
@@ -71,7 +72,8 @@ def written(costs: Costs) -> list[str]:
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        for upper, when in [(regime.upper, f" when {regime.when}") for regime in regimes(cost)] or [(cost.upper, "")]:
+        by_cache = [(bound.value, f" when {bound.where.when}") for bound in sort_by_cache(cost)]
+        for upper, when in by_cache or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
             texts.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
     return sorted(texts)
@@ -130,7 +132,7 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
 def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
     """Read a written cost, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
-    alternatives: list[ConditionalBound] = []
+    by_cache: list[Bound] = []
     for text in texts:
         body, _, when = text.partition(" when ")
         ends = {fact.op: _value(fact.right, scope, text) for fact in parse_facts(body) if isinstance(fact, s.Binary)}
@@ -139,11 +141,11 @@ def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
         if when:
             facts = [fact for fact in parse_facts(when) if isinstance(fact, s.Binary)]
             needs = tuple(_value(fact.left, scope, text) - _value(fact.right, scope, text) for fact in facts)
-            alternatives.append(ConditionalBound(partial(b.joined, "and", facts), needs, upper, lambda: None))
+            by_cache.append(Bound("upper", upper, Region(needs, written=partial(tuple, [b.joined("and", facts)]))))
     lower, upper = bounds[0]
-    cost = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
-    general = regimes(cost)[-1:]
-    return replace(cost, status="bounded", upper=general[0].upper) if general else cost
+    cost = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, bounds=tuple(by_cache))
+    general = sort_by_cache(cost)[-1:]
+    return replace(cost, status="bounded", upper=general[0].value) if general else cost
 
 
 def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:

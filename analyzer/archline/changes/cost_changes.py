@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +13,11 @@ from archline.algebra.effort import LazyList
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
+from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, by_metric, recorded, regimes, written
+from archline.changes.baseline import NO_BASELINE, by_metric, recorded, sort_by_cache, written
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
@@ -126,10 +127,10 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
         return None
     if cost.upper is None:
         return "unknown"
-    # The last regime is the general one.
-    general = regimes(cost)[-1:]
-    shown = replace(cost, upper=general[0].upper) if general else replace(cost, regimes=cost.regimes[::-1])
-    return cost_text(subject.report.costs, shown) + (f" when {general[0].when}" if general else "")
+    # The last bound by cache is the general one, and the last case of the sizes comes first.
+    general = sort_by_cache(cost)[-1:]
+    shown = replace(cost, upper=general[0].value) if general else replace(cost, bounds=cost.bounds[::-1])
+    return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
 def _more_required(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
@@ -160,11 +161,10 @@ class _Versions:
         elif new.upper is None:
             changes = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
-            conditions = {regime.when: regime.where for regime in both}
+            conditions = {bound.where.when: bound.where for bound in sort_by_cache(old, new)}
             last = next(reversed(conditions), "")
             changes = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
-            changes += (x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last))
+            changes += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
         changed = [change for change in changes if change.verdict not in (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS)]
         changed = changed or list(self._of_values(plain))
         if not changed:
@@ -174,16 +174,15 @@ class _Versions:
         growth = {"old": self.old.report.growth(old) if is_growth_known else None, "new": self.new.report.growth(new)}
         return [replace(change, growth=growth) for change in changed]
 
-    def _in_regime(self, plain: CostChange, where: s.Fact, last: bool) -> Iterator[CostChange]:
+    def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
         """Yield the changes where a condition on the cache holds.
 
         Other bounds that a version has there count as well. If a version has none under this condition itself, the
-        bound of the older version may only rise, that of the newer one only fall. All regimes share one lower bound,
+        bound of the older version may only rise, that of the newer one only fall. All regions share one lower bound,
         which is compared in the last one.
         """
-        old, new, sizes = self._amounts((where,))
-        when = format_fact(where)
-        (olds, of_old), (news, of_new) = (_bounds_in(amount, when, sizes) for amount in (old, new))
+        old, new, sizes = self._amounts(region.facts)
+        (olds, of_old), (news, of_new) = (_bounds_in(amount, region.when, sizes) for amount in (old, new))
         falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)
         if not rises and not falls:
@@ -191,7 +190,7 @@ class _Versions:
         before, after = (
             cost_text(subject.report.costs, bounds[0].cost) for subject, bounds in ((self.old, olds), (self.new, news))
         )
-        shown = replace(plain, old=before, new=after, when=when)
+        shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
         for change in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
             if (rises or change.verdict not in r.RISES) and (falls or change.verdict not in r.FALLS):
@@ -200,7 +199,7 @@ class _Versions:
     def _moves_of_whole(self) -> list[Move]:
         """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
         old, new, sizes = self._whole
-        proved = [] if regimes(old.cost) or regimes(new.cost) else _moves(old, new, sizes)
+        proved = [] if old.cost.by_cache or new.cost.by_cache else _moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
         for point in self._realistic:
             if values := self._values_at(point):
@@ -315,7 +314,7 @@ class _Versions:
         yield point
         if "Z" not in point or any("Z" in at for at in self.at):
             return
-        needs = (need for side in self._whole[:2] for regime in regimes(side.cost) for need in regime.needs)
+        needs = (need for side in self._whole[:2] for bound in side.cost.by_cache for need in bound.where.needs)
         thresholds = set[int]()
         for need in needs:
             with suppress(*NO_VALUE):
@@ -424,11 +423,11 @@ def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCo
     Bounds of larger caches may hold there too, those of the largest first.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    every = regimes(cost)
-    at = next((at for at, rule in enumerate(every) if rule.when == when), None)
-    larger = [rule for rule in every[:at] if all(never_negative(facts.simplify(need), facts) for need in rule.needs)]
+    every = sort_by_cache(cost)
+    at = next((at for at, bound in enumerate(every) if bound.where.when == when), None)
+    larger = [x for x in every[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
     holding = [*([] if at is None else every[at : at + 1]), *larger]
-    uppers = [rule.upper for rule in holding] or [upper for upper in (cost.upper,) if upper is not None]
+    uppers = [bound.value for bound in holding] or [upper for upper in (cost.upper,) if upper is not None]
     costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
     return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
@@ -445,11 +444,8 @@ def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -
 
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
     """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
-    cost, at = amount.cost, amount.at(point)
-    holding = [regime.upper for regime in regimes(cost) if all(evaluate(need, at) >= 0 for need in regime.needs)]
-    forms: Iterable[Poly | None] = holding or [cost.upper]
-    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, form), at) for form in forms]
-    return Interval(ends[0][0], min(high for _, high in ends))
+    forms = replace(amount.cost, ends=None, at_most=(), at_least=())
+    return Interval(*whole_ends_at(forms, amount.at(point)))
 
 
 def _texts(point: Point) -> dict[str, str]:

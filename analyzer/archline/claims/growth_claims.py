@@ -82,7 +82,7 @@ def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) 
     elif indices is not None and moved is not None:
         found = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
         found = replace(found, reason=indices.restored_text(found.reason))
-    elif cost.orders is not None or cost.alternatives:
+    elif cost.orders is not None or cost.plans:
         found = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
     else:
         found = decide_growth(claim.relation, growth_pieces(costs, cost, facts, known), bound, confirm)
@@ -227,7 +227,7 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
     claim, cost, costs = asked.claim, asked.cost, asked.costs
     if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
         return None
-    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.alternatives:
+    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.plans:
         return None
     logarithms = tuple(filter(_is_logarithm, cost.lower.atoms_within()))
     for name, size in product(sorted({name for atom in logarithms for name in atom.names}), SIZES_OF_SMALL_LOGARITHMS):

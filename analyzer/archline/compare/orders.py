@@ -245,7 +245,7 @@ class CostOrder:
         facts, polynomials, symbols = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
         for name, amount in self.amounts.items():
             facts, polynomials[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
-            if amount.cost.exact and amount.cost.lower is not None and not amount.cost.regimes:
+            if amount.cost.exact and amount.cost.lower is not None and not amount.cost.by_case:
                 # Equal costs are one symbol: span/work of a serial algorithm is 1.
                 polynomials[name] = symbols.setdefault(
                     amount.in_sizes(amount.cost.lower, self.sizes.scope), polynomials[name]
@@ -387,30 +387,24 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
 
 # The bounds of amounts
 def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
-    """Yield the bounds of an amount where some facts hold, by the cases of its regimes."""
-    cost, scope = amount.cost, sizes.scope
-    assert cost.lower is not None
-    assert cost.upper is not None
-
-    def make_bounds(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> _Ends:
-        low, high = ([as_fractions(amount.in_sizes(bound, scope)) for bound in side] for side in (lowers, uppers))
-        return low, high
-
-    if cost.regimes and not cost.alternatives:
-        for regime in cost.regimes:
-            for case in regime.cases:
-                more = [substituted_fact(fact, amount.sizes) for fact in facts_of_case(case)]
-                if not some_fact_excluded(more, scope.with_facts(facts)):
-                    yield with_all(facts, more, scope), make_bounds([regime.lower], [regime.upper])
-        return
-    lowers = [cost.lower, *(value for _, value in cost.lowers)]
-    needs = {
-        option: [facts.simplify(amount.in_sizes(need, scope)) for need in option.needs] for option in cost.alternatives
-    }
-    shown = [needs[option] for option in reversed(cost.alternatives) if option.shown] if apart else []
-    for case in _parts(facts, shown):
-        holding = [option.upper for option in reversed(cost.alternatives) if all(map(case.nonnegative, needs[option]))]
-        yield case, make_bounds(lowers, [*holding, cost.upper])
+    """Yield the bounds of an amount where some facts hold, by its pieces and by conditions on the cache."""
+    scope, plans = sizes.scope, amount.cost.plans[::-1]
+    needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
+    shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
+    for piece, known in amount.cost.facts_by_piece:
+        more = [] if known is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(known)]
+        if known is not None and some_fact_excluded(more, scope.with_facts(facts)):
+            continue
+        for case in _parts(with_all(facts, more, scope), shown):
+            low, high = (
+                [
+                    as_fractions(amount.in_sizes(bound.value, scope))
+                    for bound in bounds
+                    if all(map(case.nonnegative, needs.get(bound, ())))
+                ]
+                for bounds in (piece.lowers, piece.uppers)
+            )
+            yield case, (low, high)
 
 
 def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:

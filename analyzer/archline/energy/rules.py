@@ -1,4 +1,4 @@
-"""Rules about machine files, energy models and formulas (AL450 to AL469, AL490 to AL493)."""
+"""Rules about machine files, energy models and formulas are defined here (AL450 to AL469, AL490 to AL493)."""
 
 from archline.language.diagnostics import Rule
 

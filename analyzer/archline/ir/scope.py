@@ -238,15 +238,39 @@ def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly
             exact = a.log2(value)
             if exact.is_constant:
                 return exact
-            return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
+            return _rounded_log2(function, value, argument, scope)
         case (s.Call(function="sqrt", arguments=(argument,)),):
             value = static_value(argument, scope)
             exact = a.sqrt(value)
             if exact.is_constant:
                 return exact
+            value = _rounded_fraction(function, value)
             return a.isqrt_of(value) if function == "floor" else a.isqrt_of(value - 1) + 1
         case _:
             return None
+
+
+def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) -> Poly:
+    """Evaluate floor(log2(e)) or ceil(log2(e)); of e = v/2^k it is that of v less k.
+
+    Other fractions need to be above 1/2, as `ceil_log2` is 0 below 1; quotients of programs are integers.
+    """
+    denominator = int(a.content(value).q)
+    whole, halvings = value.scaled(denominator), denominator.bit_length() - 1
+    if denominator != 1 << halvings or not a.is_integral(whole):
+        if scope.reads_decimals and not scope.facts.positive(value.scaled(2) - 1):
+            raise NotStaticError("a rounded logarithm of what may be 1/2 or less", argument)
+        whole, halvings = _rounded_fraction(function, value), 0
+    return (a.ceil_log2(whole) if function == "ceil" else a.ceil_log2(whole + 1) - 1) - halvings
+
+
+def _rounded_fraction(function: str, value: Poly) -> Poly:
+    """Round a value that is an integer divided by a number; others count as integers."""
+    denominator = Poly.constant(int(a.content(value).q))
+    whole = value * denominator
+    if denominator == Poly.constant(1) or not a.is_integral(whole):
+        return value
+    return a.floor_div(whole, denominator) if function == "floor" else a.ceil_div(whole, denominator)
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MAX_STEPS = 400
 MAX_LEVEL = 3
 """The largest lower bound of a rounded logarithm that is tried."""
+NATURAL_LOG_OF_2 = fmpq(69, 100)
+"""A number below ln(2), the slope of 2^x at 0."""
 
 
 class EliminationSearch:
@@ -248,8 +250,9 @@ class EliminationSearch:
                 while level < MAX_LEVEL and self.holds(atom.argument - 2**level - 1):
                     level += 1
                 minimum = (Poly.constant(level),)
-                maximum = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
-                return minimum, maximum
+                # ceil(log2(3)) <= 3 - 1, but ceil(log2(3/2)) > 3/2 - 1
+                less = 1 if a.is_integral(atom.argument) else 0
+                return minimum, ((atom.argument - less,) if self.holds(atom.argument - less) else ())
             case a.CommonDivisor():
                 # Only positive parts are bounds, since gcd(0, n) = n.
                 return (ONE,), tuple(part for part in atom.parts if self.holds(part - 1))
@@ -260,12 +263,14 @@ class EliminationSearch:
             case a.Applied():
                 return (ZERO,), ()
             case a.Exponential():
-                lowest: tuple[Poly, ...] = (atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
+                # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
+                slope = 1 if a.is_integral(atom.exponent) else NATURAL_LOG_OF_2
+                lowest = (atom.exponent.scaled(slope) + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
                 lower, upper = self._power_bounds(atom)
                 return (*lower, *lowest), upper
             case a.RealFunction(function="log2"):
                 if self.holds(atom.argument - 1):
-                    return (ZERO,), (atom.argument - 1,)
+                    return (ZERO,), (a.tangent_of_log2(atom.argument),)
                 return (), ()
             case a.RealFunction(function="isqrt", argument=inside) if self.holds(inside):
                 return (ONE if self.holds(inside - 1) else ZERO,), (inside,)
@@ -282,10 +287,13 @@ class EliminationSearch:
                 return (), ()
 
     def _power_bounds(self, atom: a.Exponential) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Return bounds of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 if e may be 1; of base^v: at the maximum of v."""
+        """Return bounds of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 if e may be 1; of base^v: at the maximum of v.
+
+        A fraction e has no sharper bound than 2*e.
+        """
         inner = a.single_atom(atom.exponent)
         if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.holds(inner.argument - 1):
-            slack = 2 if self.holds(inner.argument - 2) else 1
+            slack = (2 if self.holds(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
         if isinstance(inner, Symbol):
             short = (end for end in self._bounds(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)

@@ -112,7 +112,8 @@ class LogarithmOrder:
             if facts.nonnegative(argument):
                 # The rounded logarithm of 0 counts as 0.
                 level = max(0, minimum - 1) if self._tangents else 0
-                upper.append(level + (argument - 1) / (1 << level) if facts.nonnegative(argument - 1) else argument)
+                less = 1 if a.is_integral(argument) and facts.nonnegative(argument - 1) else 0
+                upper.append(level + (argument - less) / (1 << level))
             if (maximum := self._most(argument)) is not None:
                 upper.append(Poly.constant(maximum))
             self._with_ordered(atom, lower, [*upper, *self._beside_powers(argument)])
@@ -156,7 +157,10 @@ class LogarithmOrder:
         """Test whether one logarithm is known to be at least another one minus `less`, which is 0 or 1."""
         if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
             # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
-            return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
+            # That of a fraction x is below log2(2*x).
+            margin = 2 if a.is_integral(small.argument) else 0
+            less_rounding = small.argument if less else small.argument.scaled(2) - margin
+            return self.facts.nonnegative(large.argument - less_rounding)
         return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
 
     def _least(self, argument: Poly) -> int:

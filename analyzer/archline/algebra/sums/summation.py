@@ -465,6 +465,9 @@ def _by_argument(
     if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
         raise UnresolvedError(atom, variable)
     rest = parts.get(0, ZERO)
+    if not a.is_integral(rest):
+        # The sums run over integers t.
+        raise UnresolvedError(atom, variable)
     now = Poly.symbol(variable)
     if slope == ONE:
         return factor[1].substitute({variable: now - rest}), lo + rest, hi - 1 + rest

@@ -15,6 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_tree
+from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
 from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.references import build_references, without_remainders
@@ -31,7 +32,7 @@ from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_p
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
 from archline.analysis.cache.upper.split_outer import SplitLoopBound
-from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
+from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, ends_at, map_cost
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
@@ -185,14 +186,18 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
-    regimes = _from_below(least, accesses.regimes)
-    return replace(accesses, lower=least, regimes=regimes, ends=bounds_at, touched=touched.in_full(algorithm))
+    bounds = _from_below(least, accesses.by_case)
+    return replace(accesses, lower=least, bounds=bounds, ends=bounds_at, touched=touched.in_full(algorithm))
 
 
-def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
-    """Return the regimes with a lower bound on `lines`, specialised to each regime."""
+def _from_below(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
+    """Return the bounds of pieces with a lower bound on `lines`, specialised to each piece."""
     return tuple(
-        replace(regime, lower=_common_case_value(lines, regime.cases) if regime.upper else ZERO) for regime in regimes
+        bound
+        if bound.side == "upper"
+        else replace(bound, value=_common_case_value(lines, piece.where.cases) if piece.upper else ZERO)
+        for piece in pieces
+        for bound in piece.bounds
     )
 
 
@@ -246,22 +251,23 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
     alternatives = (
-        *(replace(_conditional_bound(plan, planners[0], False), lean=True) for plan in small),
-        *(_conditional_bound(plan, by[plan], False) for plan in by if plan not in best),
-        *(_conditional_bound(plan, by[plan], True) for plan in best),
+        *(_conditional_bound(plan, planners[0], "growth") for plan in small),
+        *(_conditional_bound(plan, by[plan], "values") for plan in by if plan not in best),
+        *(_conditional_bound(plan, by[plan], "page") for plan in best),
     )
     if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
         fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
-        alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
+        alternatives = (*alternatives, replace(fitting, value=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    always = next((bound for bound in reversed(alternatives) if bound.shown and _holds_everywhere(bound, some)), None)
+    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
+    always = next((bound for bound in shown if _holds_everywhere(bound, some)), None)
     again = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
-    most = (always or alternatives[-1]).upper
+    most = (always or alternatives[-1]).value
 
     def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
@@ -272,8 +278,10 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         "bounded",
         once,
         most,
-        alternatives=alternatives,
-        lowers=levels[1:],
+        bounds=(
+            *reversed(alternatives),
+            *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
+        ),
         orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
@@ -286,7 +294,7 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
     accesses = accesses_of(module, algorithm)
     if not traffic or accesses.upper is None:
         return accesses
-    return mapped(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
+    return map_cost(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
@@ -304,9 +312,9 @@ def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
-def _holds_everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
+def _holds_everywhere(alternative: Bound, facts: Facts) -> bool:
     """Test whether the needs of a conditional bound are nonnegative whenever the facts hold."""
-    needs = alternative.needs
+    needs = alternative.where.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
 
@@ -318,8 +326,8 @@ def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    every = ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None)
-    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line))
+    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), every, *cost.by_loop))
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -359,15 +367,13 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
                 growths[key] = str(problem)
         return growths[key]
 
-    plain = not accesses.regimes
-    alternatives = [ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
-    if not recursions.has_local_arrays:
-        alternatives.append(_all_arrays_fit_bound(restore(body.given)))
+    shown: Shown = "values" if accesses.by_case else "page"
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line), shown=shown)
+    fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        regimes=_from_below(below.touched, accesses.regimes),
-        alternatives=tuple(alternatives),
+        bounds=(*fitting, every, *_from_below(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
@@ -383,9 +389,9 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     )
 
 
-def _all_arrays_fit_bound(lines: Poly) -> ConditionalBound:
+def _all_arrays_fit_bound(lines: Poly) -> Bound:
     """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
-    return ConditionalBound(lambda: _at_least(_times_line(lines)), (WORDS - LINE * lines,), lines, lambda: None)
+    return Bound("upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_at_least(_times_line(lines)),)))
 
 
 def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -398,7 +404,7 @@ def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: bool) -> ConditionalBound:
+def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: Shown) -> Bound:
     """Convert an allocation plan to a bound with the condition under which the plan fits."""
     restore, room = planner.facts.restore, planner.room
 
@@ -409,14 +415,16 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
             return None
         return [list(map(room, need)) for need in needs], restore(misses)
 
-    misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
-    return ConditionalBound(
-        partial(_fit_condition, plan, planner),
-        tuple(map(room, plan.needs)),
+    misses = plan.misses
+    if shown == "page" and _may_be_negative(misses):
+        misses = planner.facts.positive_part(misses)
+    return Bound(
+        "upper",
         restore(misses),
-        unrounded_form,
-        shown,
-        lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
+        Region(tuple(map(room, plan.needs)), written=lambda: (_fit_condition(plan, planner),)),
+        shown=shown,
+        smooth=unrounded_form,
+        keeping=lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
     )
 
 
@@ -456,9 +464,9 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     return _at_least(words[0] if len(words) == 1 else b.call("max", *words))
 
 
-def _some_line() -> s.Fact:
+def _some_line() -> tuple[s.Fact, ...]:
     """The condition that the cache has at least one line: Z >= L."""
-    return _at_least(b.name("L"))
+    return (_at_least(b.name("L")),)
 
 
 def _at_least(words: s.Expr) -> s.Fact:

@@ -67,11 +67,11 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
-        regimes, ends = closed.regimes, closed.ends
+        ends, bounds = closed.ends, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
-            regimes = tuple(replace(regime, lower=ZERO) for regime in regimes)
+            bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
         known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
-        return replace(cost, regimes=regimes, ends=known), steps
+        return replace(cost, bounds=bounds, ends=known), steps
     return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 

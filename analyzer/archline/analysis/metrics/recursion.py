@@ -89,7 +89,7 @@ class RecursionSolver:
         return replace(self._outer.model.tally(plain, costs.declared), gap=costs.gap)
 
     def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
-        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).regimes:
+        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
             return amount
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
@@ -153,7 +153,7 @@ class RecursionSolver:
         exact = [
             kind.amount.upper
             for kind in kinds
-            if isinstance(kind.amount, KnownAmount) and kind.amount.exact and not kind.regimes
+            if isinstance(kind.amount, KnownAmount) and kind.amount.exact and not kind.pieces
         ]
         if len(exact) < len(kinds):
             return None
@@ -210,10 +210,10 @@ class RecursionSolver:
             closed = self.closed(function.algorithm, metric)
             if isinstance(closed.amount, UnknownAmount):
                 self._everywhere[key] = None
-            elif not closed.regimes:
+            elif not closed.pieces:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
             else:
-                recursive = closed.regimes[-1].upper if upper else closed.regimes[-1].lower
+                recursive = closed.pieces[-1].upper if upper else closed.pieces[-1].lower
                 fits = holds_at_leaves(function, recursive, upper)
                 self._everywhere[key] = recursive if fits else self._search(function, metric, upper)
         return self._everywhere[key]
@@ -413,7 +413,7 @@ class RecursionSolver:
         more = self.closed(algorithm, limit)
         if isinstance(more.amount, UnknownAmount):
             return None
-        return more.regimes[-1].upper if more.regimes else more.amount.upper
+        return more.pieces[-1].upper if more.pieces else more.amount.upper
 
 
 def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:

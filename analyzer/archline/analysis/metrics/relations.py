@@ -21,7 +21,8 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
-from archline.analysis.cost import Cost, Costs, Regime, ends_at
+from archline.analysis.bounds import Bound, Piece, build_piece
+from archline.analysis.cost import Cost, Costs, ends_at
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, reachable
@@ -55,7 +56,7 @@ def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost by one that it never exceeds: as an expression if proved smaller, and at sizes."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
-    upper = limit.upper if not cost.regimes and _proved(cost.upper - limit.upper, facts) else cost.upper
+    upper = limit.upper if not cost.by_case and _proved(cost.upper - limit.upper, facts) else cost.upper
     return _settled(replace(cost, upper=upper, at_most=(*cost.at_most, limit)))
 
 
@@ -63,7 +64,7 @@ def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost from below by one that never exceeds it: as an expression if proved larger, and at sizes."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
-    lower = limit.lower if not cost.regimes and _proved(limit.lower - cost.lower, facts) else cost.lower
+    lower = limit.lower if not cost.by_case and _proved(limit.lower - cost.lower, facts) else cost.lower
     return _settled(replace(cost, lower=lower, at_least=(*cost.at_least, limit)))
 
 
@@ -85,9 +86,9 @@ def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
         if cost.status == "unknown":
             return replace(cost, metric=metric, declared=declared)
     least, most = _together(_bounds(work), _bounds(span), processors)
-    regimes = _regimes(work, span, processors)
+    bounds = _bounds_by_case(work.by_case, span.by_case, processors)
     ends = _Ends(work, span, processors)
-    return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, regimes, ends=ends)
+    return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, bounds, ends=ends)
 
 
 Bounds = tuple[Poly, Poly]
@@ -106,20 +107,16 @@ def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
     return least, span[1] + work[1] * share
 
 
-def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
-    """Combine the regimes of work and span, if the shorter list is a prefix of the other; else none."""
-    few, many = sorted((work.regimes, span.regimes), key=len)
+def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors: Poly) -> tuple[Bound, ...]:
+    """Combine the pieces of work and span, if the shorter list is a prefix of the other; else none."""
+    few, many = sorted((work, span), key=len)
     if not few or any(left.when != right.when for left, right in zip(few[:-1], many, strict=False)):
         return ()
-    ends = _extended(work.regimes, len(many)), _extended(span.regimes, len(many))
-    return tuple(
-        Regime(regime.where, regime.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
-        for regime, w, s in zip(many, *ends, strict=True)
-    )
-
-
-def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
-    return (*regimes, *regimes[-1:] * (count - len(regimes)))
+    # The last piece of the shorter list has the sizes of all others of the longer one.
+    work, span = ((*pieces, *pieces[-1:] * (len(many) - len(pieces))) for pieces in (work, span))
+    ends = (_together((w.lower, w.upper), (s.lower, s.upper), processors) for w, s in zip(work, span, strict=True))
+    pieces = (build_piece(piece.where, *pair, "metric") for piece, pair in zip(many, ends, strict=True))
+    return tuple(bound for piece in pieces for bound in piece.bounds)
 
 
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:

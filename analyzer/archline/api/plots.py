@@ -14,7 +14,7 @@ from archline.analysis.cost import Cost, ends_at
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, Point, from_python
+from archline.costs.sizes import Given, Number, Point, merge_sizes
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.running import split
 from archline.execution.cache import optimal
@@ -115,7 +115,7 @@ def _not_written(path: str | Path, reason: str) -> Exception:
 
 def plot_io(
     algorithm: Algorithm,
-    sizes: Mapping[str, Number] | None = None,
+    sizes: Mapping[str, Number] | str | None = None,
     /,
     *,
     L: int = DEFAULT_CACHE.L,  # noqa: N803
@@ -126,7 +126,7 @@ def plot_io(
 
     Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
     """
-    return plotted(algorithm, from_python({**(sizes or {}), **named}), line=L, seed=seed)
+    return plotted(algorithm, merge_sizes(sizes, named) or {}, line=L, seed=seed)
 
 
 def plotted(

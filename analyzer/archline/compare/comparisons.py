@@ -25,7 +25,7 @@ from archline.costs import rules
 from archline.costs.sizes import Given, check_known, from_python
 from archline.energy.answers import applied, numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, estimate_of, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula, of_terms
 from archline.energy.in_sizes import InSizes
@@ -145,6 +145,9 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
     if by is not None and by not in QUANTITIES:
         raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
+    for lacking in (chosen.name for chosen in subjects if by == "bytes" and by not in chosen.metrics):
+        hint = "algorithms of shared memory have bytes, and so do formulas that give them: bytes=..."
+        raise error(rules.OPTIONS_CLASH, f"`{lacking}` has no bytes to compare by", hint=hint)
     if not machines and (at is not None or sweep is not None or settings.matrix is not None):
         raise error(rules.OPTIONS_CLASH, "sizes require a machine", hint="give --machine NAME")
 
@@ -171,15 +174,20 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
 
 
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
-    """Return the growth of the metrics, the terms of the energy, and the time if compared, where no quantity is 0."""
+    """Return the growth of the metrics, the terms of the energy, and the time if it counts, where no quantity is 0.
+
+    By bytes, which are of no model, that of the metrics and the bytes.
+    """
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
+    if by == "bytes":
+        return {**metrics, by: known.growth(by)}
     model = model.on(_ANY)
     on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     inputs = {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
-    time = {"time": of_formula(on.formula("time"), inputs)} if by == "time" else {}
+    time = {"time": of_formula(on.formula("time"), inputs)} if by in TIMED else {}
     terms = of_terms(on, inputs)
     return {
         **metrics,

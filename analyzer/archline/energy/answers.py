@@ -11,7 +11,7 @@ from archline.costs import rules
 from archline.costs.communication import replication_note
 from archline.costs.sizes import Given, check_known
 from archline.energy.caches import OF_CACHES, Settings, of_levels
-from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
 from archline.energy.in_sizes import InSizes
@@ -77,12 +77,18 @@ def energies(
                 if point is None
                 else numeric(subject, machine, chosen, own(point, subject), settings)
             )
-            if model is None and chosen.name.startswith("roofline") and not isinstance(subject, FormulaSubject):
-                why = "has levels of caches" if "+" in chosen.name else "lacks quantities that ice needs"
-                note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
-                result = replace(result, notes=(note, *result.notes))
-            results.append(result)
+            why = explain_choice(subject, chosen) if model is None else ()
+            results.append(replace(result, notes=(*why, *result.notes)))
     return results
+
+
+def explain_choice(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
+    """Say why a roofline is taken where no model is chosen, unless the quantity that is `asked` for takes one first."""
+    levels = "+" in model.name
+    if not model.name.startswith("roofline") or isinstance(chosen, FormulaSubject) or (asked in TIMED and not levels):
+        return ()
+    why = "has levels of caches" if levels else "lacks quantities that ice needs"
+    return (f"no model is chosen, and the machine {why}: {model.name} is taken",)
 
 
 def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[ModelOnMachine, Machine]:
@@ -162,7 +168,7 @@ def numeric(
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _rests_on(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
+        notes=tuple(collect_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
@@ -190,26 +196,24 @@ def _processors(value: object) -> int:
     return value
 
 
-def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
-    """Yield remarks about an answer: a cache that is not the machine's, a power above its limit."""
-    limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
-    if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
+def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
+    """List what an answer warns of: a cache that is not the machine's, a power above its limit, copies of arrays."""
+    constants, model = estimate.machine.values, estimate.model
+    limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
+    if limit is not None and needed is not None and needed.lower > limit:
         yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
-    word, line = (on.machine.values.get(name) for name in ("word", "line"))
+    word, line = (constants.get(name) for name in ("word", "line"))
     if cache is not None and word and line and word * cache.line != line:
         yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
-    limit, power = on.machine.values.get("power_limit"), estimate.power
-    if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
+    limit, power = constants.get("power_limit"), estimate.power
+    if model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
-    elif (rated := on.machine.values.get("power_rated")) and power:
+    elif (rated := constants.get("power_rated")) and power:
         count = int(estimate.amounts["P"].upper) if "P" in estimate.amounts else 1
         if power.upper > count * rated:
             says = "is" if power.lower > count * rated else "may be"
             of = f" of {count} processors" * (count > 1)
             yield f"the power {says} above the thermal design power{of}, {format_si(count * rated, 'W')}"
-
-
-def _replicated(chosen: Subject) -> Iterator[str]:
     if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
         yield replication_note(chosen.report.replicated, problem=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 from pathlib import Path
+from typing import Any
 
 from archline.costs import rules
 from archline.costs.sizes import NO_ROOM, Point, read_settings
@@ -80,6 +81,17 @@ def read_words(text: str) -> dict[str, int]:
     return words
 
 
+def read_given_cache(cache: Cache | str | None) -> Cache | None:
+    """Read a cache that Python code gives, also as the text that `--cache` takes. Raises ArchlineError (AL408)."""
+    if isinstance(cache, str):
+        words = read_words(cache)
+        return Cache(words["Z"], words["L"])
+    if cache is not None and not isinstance(cache, Cache):
+        hint = 'write cache="Z=32768,L=8", or al.Cache(Z=32768, L=8)'
+        raise error(rules.WRONG_CACHE, f"`{cache!r}` is not a cache", hint=hint)
+    return cache
+
+
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
     """Return the cache whose Z and L a point has, and that it was asked for; else the cache that is given.
 
@@ -149,6 +161,12 @@ class Settings:
         if machine_cache is None:
             return self
         return replace(self, cache=replace(machine_cache, policy=policy), of_machine=True, levels=caches)
+
+    @staticmethod
+    def from_python(cache: Cache | str | None, **more: Any) -> Settings:
+        """Read the options of a Python function, whose cache may be a text. Raises ArchlineError (AL408)."""
+        chosen = read_given_cache(cache)
+        return Settings(chosen or DEFAULT_CACHE, chosen is not None, **more)
 
     @property
     def runs(self) -> bool:

@@ -21,6 +21,8 @@ from archline.language.metrics import DERIVABLE
 from archline.records import field, record
 
 BALANCED = "balanced"
+TIMED = ("time", "power", "energy_delay")
+"""What the time decides."""
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
@@ -230,6 +232,9 @@ class ModelOnMachine:
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
         held = self.machine.quantities
+        # Named is what a quantity is computed from, also where a file and not the model computes it.
+        computed = {name: held[name].formula for name in self.model.conversions.keys() & held.keys()}
+        expr = substituted(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too, by the number of words in a line.
         quantities = sorted(
             name for name in names_in(expr) & held.keys() if held[name].kind != "definition" and name != "word"
@@ -359,7 +364,7 @@ def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "en
     that of unlimited cores, so that it is last if the answer `asked` for depends on time, such as the power. A model
     without an energy is chosen only if no other one fits, and if none fits, the one that lacks the fewest quantities.
     """
-    plain = ("roofline", "ice") if asked in ("time", "power", "energy_delay") else ("ice", "roofline")
+    plain = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
     of_levels = at_sizes and all(map(has_levels, machines))
     ordered = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
     suited = [item for item in ordered if not any(applied(item, on).missing for on in machines)]

@@ -282,7 +282,9 @@ class _Reader:
         except ArchlineError as problem:
             for item in problem.diagnostics:
                 span = self.places.span((*path, key), item.span)
-                hint = item.hint or f"`archline explain {item.rule.code}` says how formulas are written"
+                of_units = f"`archline explain {rules.DIMENSION.code}` says how units combine"
+                of_formulas = f"`archline explain {rules.FORMULA.code}` says how formulas are written"
+                hint = item.hint or (of_units if item.rule is rules.DIMENSION else of_formulas)
                 self.findings.append(Diagnostic(item.rule, f"`{key}` of {where}: {item.message}", span, hint=hint))
             return None
         return expr

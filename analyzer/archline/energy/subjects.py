@@ -123,7 +123,8 @@ class AlgorithmSubject:
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """Return a derived cost; with processors, time in place of span and the misses of all their caches."""
+        """Return a derived cost, also of a level; with processors, the time for the span, and misses of all caches."""
+        _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
         if procs is not None and metric == "io":
@@ -185,8 +186,8 @@ class AlgorithmSubject:
         procs = None if self.on_grid else settings.procs
         caches = {level: {"Z": cache.Z, "L": cache.L} for level, cache in settings.levels}
         for name in (metric for metric in self.derivable if metric in metrics):
-            level, of = PER_LEVEL.get(name, ("", name))
-            cost = self.cost(of, procs)
+            level, _ = PER_LEVEL.get(name, ("", name))
+            cost = self.cost(name, procs)
             try:
                 lower, upper = whole_ends_at(cost, {**point, **caches.get(level, {})})
             except EvaluationError as problem:

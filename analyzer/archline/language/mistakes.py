@@ -75,6 +75,7 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"\batmost\b|\bat\s+most\b(?!.*\btimes\b)", "write `while x > 1 at most n times:`"),
     (r"&&|(?<!&)&(?!&)", "write `and`"),
     (r"\|", "write `or`"),
+    (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
     (r"!(?!=)", "write `not`"),
     (r";", "a statement ends with its line"),
     (r"'", "text stands in double quotes; only docstrings, titles and machine names are text"),

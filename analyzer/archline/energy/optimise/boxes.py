@@ -12,6 +12,7 @@ import numpy as np
 
 from archline.algebra.effort import late
 from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
+from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
@@ -94,11 +95,14 @@ class Space:
         return Boxes(ends[0], ends[1], moving)
 
 
-def ends_over(cost: Cost, boxes: Boxes, lower: bool) -> OverBoxes:
-    """Enclose a bound of a cost over boxes, counts with the amount by which they are rounded."""
+def ends_over(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
+    """Enclose a bound of a cost over boxes, counts with the amount by which they are rounded.
+
+    For a level of caches `words` are its Z and L.
+    """
     end = cost.lower if lower else cost.upper
     assert end is not None
-    enclosure = boxes.of(end)
+    enclosure = boxes.of(end.substitute({name: Poly.constant(size) for name, size in words.items()}) if words else end)
     if cost.status == "bounded" and cost.metric in WHOLE:
         enclosure += boxes.number(*((0, 1) if lower else (-1, 0)))
     return enclosure.at_least(boxes.number(0))

@@ -22,7 +22,6 @@ from archline.energy.optimise.problem import (
     OPTIMAL,
     EnergyOptimum,
     EnergyProblem,
-    Number,
     Span,
     Variable,
 )
@@ -155,14 +154,15 @@ class Candidates:
 
         Points that are not candidates are at least `outside`.
         """
-        best, bound, tried = None, None, 0
+        best, bound, tried, cut = None, None, 0, False
         for place in self._in_order(self.feasible):
             bound = float(self.key[place])
             if best is not None:
                 share = 0 if self._sharp or best.known.real is not None else NEAR
                 if bound > (number := self._number(best)) + share * abs(number):
                     break
-            if tried == MOST_EXACT or (best is not None and late()):
+            cut = tried == MOST_EXACT or (best is not None and late())
+            if cut:
                 break
             tried += 1
             evaluated = self._at(place)
@@ -183,8 +183,15 @@ class Candidates:
         if real is not None and real.gap is not None:
             # Nothing is below the bound that the search for real variables has at the best point.
             least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
-        near = self._near(value)
-        whole = [variable for variable in self._problem.variables if variable.name in self.points]
+        near, feasible = self._near(value), np.flatnonzero(self.feasible)
+        whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
+        beside = {name: self._vary_alone(name, best.place, near(CLOSE)) for name in whole}
+        spans = {name: self._span(name, places) for name, places in beside.items()}
+        # Of boxes only the best points are kept, and any other whole number may lie between these.
+        allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
+        some = {name: self._list_some(name, places, allowed[name]) for name, places in beside.items()}
+        around = None if outside < np.inf else feasible
+        some_near = {name: self._list_some(name, near(NEAR), around) for name in whole}
         optimum = EnergyOptimum(
             OPTIMAL if gap <= (CLOSE if real is None and outside == np.inf else ROUNDED) else BRACKETED,
             LATTICE if outside == np.inf else BRANCHING,
@@ -192,13 +199,15 @@ class Candidates:
             lower=float(best.ends.lower),
             bound=least,
             gap=gap,
-            variables={variable.name: self._free(variable, best.place, near(CLOSE)) for variable in whole},
-            at={variable.name: int(self.points[variable.name][best.place]) for variable in whole},
-            ranges={variable.name: self._span(variable.name, near(NEAR)) for variable in whole},
+            variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
+            at={name: int(self.points[name][best.place]) for name in whole},
+            ranges={name: self._span(name, near(NEAR)) for name in whole},
+            some={name: values for name, values in some.items() if values},
+            some_near={name: values for name, values in some_near.items() if values},
             binding=tuple(dict.fromkeys(self._binding(value, best))),
             points=self._length,
             estimate=best.known.estimate,
-            notes=() if outside == np.inf else (SOME,),
+            notes=(SOME,) if cut or outside < np.inf else (),
         )
         if real is None:
             return optimum
@@ -225,14 +234,22 @@ class Candidates:
         values = self.points[name][places]
         return int(values.min()), int(values.max())
 
-    def _free(self, variable: Variable, place: int, equal: NDArray[np.int64]) -> Number | Span:
-        """Return the value, or the range of values that change nothing while the other variables stay fixed."""
-        for variable_held in self._problem.variables:
-            if variable_held is not variable and variable_held.name in self.points:
-                values = self.points[variable_held.name]
-                equal = equal[values[equal] == values[place]]
-        low, high = self._span(variable.name, equal)
-        return (low, high) if low < high else low
+    def _vary_alone(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Select the points at which all variables but one have the values of a place."""
+        for variable in self._problem.variables:
+            if variable.name != name and variable.name in self.points:
+                values = self.points[variable.name]
+                places = places[values[places] == values[place]]
+        return places
+
+    def _list_some(self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None) -> tuple[int, ...]:
+        """List the values of a variable at places if points `around`, or whole numbers, have more between them."""
+        values = np.unique(self.points[name][places])
+        between = values[-1] - values[0] + 1
+        if around is not None:
+            allowed = np.unique(self.points[name][around])
+            between = np.count_nonzero((allowed >= values[0]) & (allowed <= values[-1]))
+        return () if between == len(values) else tuple(values.tolist())
 
     def _binding(self, value: float, best: _Value) -> Iterator[str]:
         """Yield the constraints without which some point is better, and the ends of ranges at which the optimum is."""

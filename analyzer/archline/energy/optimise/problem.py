@@ -113,10 +113,11 @@ class EnergyOptimum:
     """The answer to a problem.
 
     `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
-    its distance from the end that was minimised, relative to that end. A variable that may have any value of a range
-    without a change of the optimum is a pair in `variables`; `at` has one value for each, where the model's answer is
-    `estimate`. `ranges` are over points within 1 % of the optimum. Without one of the `binding` constraints it would be
-    lower; those in `conflict` exclude each other; `attainable` has the best bound of each under the rest.
+    its distance from the end that was minimised, relative to that end. A variable that may have several values without
+    a change of the optimum is a pair of ends in `variables`; `at` has one value for each, where the model's answer is
+    `estimate`. `ranges` are over points within 1 % of the optimum. If only some of the values between such ends will
+    do, `some` has these of `variables`, and `some_near` those of `ranges`. Without one of the `binding` constraints it
+    would be lower; those in `conflict` exclude each other; `attainable` has the best bound of each under the rest.
     """
 
     status: str
@@ -128,6 +129,8 @@ class EnergyOptimum:
     variables: Mapping[str, Number | Span] = field(default_factory=dict, hash=False)
     at: Mapping[str, Number] = field(default_factory=dict, hash=False)
     ranges: Mapping[str, Span] = field(default_factory=dict, hash=False)
+    some: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    some_near: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     binding: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     attainable: tuple[str, ...] = ()

@@ -16,9 +16,9 @@ from archline.costs import rules
 from archline.costs.sizes import Given, check_known, from_python, wrong_value
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
-from archline.energy.answers import applied, numeric
-from archline.energy.caches import Settings
-from archline.energy.estimates import ModelOnMachine, check_amounts, usual_model
+from archline.energy.answers import applied, collect_notes, explain_choice, numeric
+from archline.energy.caches import OF_CACHES, Settings, of_levels
+from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import names_in, value_of
 from archline.energy.machines import Machine, parameter
 from archline.energy.model import Model
@@ -41,16 +41,9 @@ from archline.energy.optimise.problem import (
     Variable,
 )
 from archline.energy.optimise.reals import solve
-from archline.energy.quantities import METRICS
+from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.results import CacheUsed
-from archline.energy.subjects import (
-    AlgorithmSubject,
-    FormulaSubject,
-    Subject,
-    check_facts,
-    model_for,
-    refuse_levels,
-)
+from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject, check_facts, model_for
 from archline.energy.sweeps import constraints_of, known_number, names_of, processors_in_sizes, variables
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
@@ -89,15 +82,16 @@ class OptimisationTask:
         halve: Sequence[str],
         minimise: str,
     ) -> None:
-        self.chosen, self.settings = chosen, settings.on(machine)
-        given = None if model is None else model_of(model)
-        self.model: Model = model_for(chosen, given, usual_model([machine], at_sizes=False, asked=minimise))
+        self.chosen = chosen
         own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else names_of(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
         most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
         times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(most)) for name in halve)
         self.variables = (*variables(chosen, self.sizes, over, integer), *times)
+        words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
+        usual = usual_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
+        self.model: Model = model_for(chosen, None if model is None else model_of(model), usual)
         check_known(at, [chosen.names])
         self.at = {name: known_number(name, *each) for name, each in at.items()}
         if isinstance(chosen, AlgorithmSubject):
@@ -123,7 +117,11 @@ class OptimisationTask:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = applied(chosen, self.machine, self.model, Settings())
         self.on: ModelOnMachine = on
-        refuse_levels(on.model, "an optimisation")
+        self.settings = settings.on(machine, on.model.levels)
+        if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *OF_CACHES})):
+            raise of_levels(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
+        self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
+        self._names_model = model is not None
         self.held: frozenset[str] = frozenset()
         """The metrics that the problem is about, which no model need take."""
 
@@ -151,16 +149,23 @@ class OptimisationTask:
         optimum = self._found(problem, more)
         if optimum.conflict:
             optimum = replace(optimum, attainable=tuple(self._attainable(problem, optimum.conflict, more)))
+        optimum = replace(optimum, notes=(*optimum.notes, *self._notes_on(optimum.estimate, problem.minimise)))
         assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
         return Optimisation(
             self.chosen.name, self.machine.name, self.model.name, self.at, problem, optimum, assumptions, self._cache
         )
 
+    def _notes_on(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
+        """Say which model is taken where none is named, and what `energy` warns of."""
+        if estimate is not None:
+            yield from () if self._names_model else explain_choice(self.chosen, self.model, minimised)
+            yield from collect_notes(self.chosen, estimate, self._cache)
+
     @property
     def _cache(self) -> CacheUsed | None:
-        """The cache that the costs depend on; None if Z or L varies, or if they do not depend on a cache."""
-        settings, varied = self.settings, {variable.name for variable in self.variables} & {"Z", "L"}
-        if varied or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
+        """The cache that the costs depend on; None if Z or L varies or is given, or if they depend on no cache."""
+        settings, named = self.settings, {*self.at, *(variable.name for variable in self.variables)} & {"Z", "L"}
+        if named or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
             return None
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
@@ -259,10 +264,15 @@ class OptimisationTask:
             elif name in ("Z", "L") or name in self.real:
                 enclosures[name] = boxes.name(name)
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
-                enclosures[name] = ends_over(self.chosen.cost(metric), boxes, name != metric)
+                words = self._words_of(metric)
+                enclosures[name] = ends_over(self.chosen.cost(metric), boxes, name != metric, words)
             else:
                 enclosures[name] = boxes.number(float(self.machine.values[name]))
         return enclosures
+
+    def _words_of(self, metric: str) -> Mapping[str, int]:
+        """The Z and L of the level that a metric is of."""
+        return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
     def _held(self, problem: EnergyProblem) -> frozenset[str]:
         ends = (end for bound in problem.bounds.values() for end in (bound.lower, bound.upper))
@@ -353,13 +363,15 @@ class OptimisationTask:
                 if cost.upper is None:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
+                words = self._words_of(metric)
                 if len(whole) < len(sizes):
-                    values[name] = arrays.ends_one_by_one(cost, sizes, length, name != metric)
+                    values[name] = arrays.ends_one_by_one(cost, {**sizes, **words}, length, name != metric)
                 else:
                     end = upper_at if name == metric else lower_at
-                    values[name] = end(cost, whole, length, missing).astype(np.float64)
+                    rows = {**whole, **{word: np.broadcast_to(count, (length,)) for word, count in words.items()}}
+                    values[name] = end(cost, rows, length, missing).astype(np.float64)
                     if name != metric:
-                        arrays.sharpen_one_by_one(values[name], cost, whole)
+                        arrays.sharpen_one_by_one(values[name], cost, rows)
         if not missing.any():
             return dict(points), values, sharp
         kept = {name: column[~missing] if np.ndim(column) else column for name, column in values.items()}
@@ -388,7 +400,7 @@ class OptimisationTask:
                 formula_amounts = self.chosen.target.amounts({**words, **at})
                 amounts = {name: Interval.of(value) for name, value in words.items()} | formula_amounts
                 check_amounts(amounts)
-                estimate = ModelOnMachine(self.model, machine, amounts.keys()).estimate(amounts)
+                estimate = ModelOnMachine(self.on.model, machine, amounts.keys()).estimate(amounts)
             else:
                 result = numeric(self.chosen, machine, self.model, from_python(at), self.settings, self.held)
                 assert result.estimate is not None

@@ -203,7 +203,7 @@ def _power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kin
     return None
 
 
-def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
+def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
     """Return the kind of an operation on numbers; integer literals take the kind of the other operands."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
     common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
@@ -212,8 +212,8 @@ def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind |
             adopt(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
             message = f"`{shown(operand)}` is {NUMBERS[kind]}, and meets a real"
+            # The kind is that of the corrected operation, so that further integers in it are reported too.
             body.report(rules.MIXED, message, operand.span, conversion_hint(operand, kind))
-            return None
     return common
 
 

@@ -37,7 +37,7 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
             sizes[name] = bound[name]
         else:
             message = f"no argument binds `{name}`"
-            hint = f"declare it, `{name}: size`, or use it alone as an extent"
+            hint = f"declare it, `{name}: size`, or use it alone as an extent of an array: `x: real[{name}]`"
             findings.add(name_rules.UNBOUND_SIZE, message, span, hint)
             unbound.add(name)
     indices = tuple(parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType))

@@ -43,7 +43,10 @@ BAD_HEAD = Rule(
 DEFINED_TWICE = Rule(
     "AL472",
     "function defined twice",
-    "A function has one definition, which may have several cases, and one value at a size.",
+    """
+    A function has one definition, which may have several cases, and one value at a size. Cases follow one `=`:
+    `Q(n) = n/L when n <= Z; 2*Q(n/2) + n/L`.
+    """,
 )
 NO_SUCH_FUNCTION = Rule(
     "AL473",
@@ -204,7 +207,8 @@ class _Reader:
             return
         self._current = draft = _Draft(head.function, self._parameters(head), self._home(head.span))
         if head.function in self._drafts:
-            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head)
+            hint = f"cases follow one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
+            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head, hint)
         self._drafts[head.function] = draft
         self._case(draft, equals + 1, piece.end)
 

@@ -7,8 +7,9 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice, product, starmap
-from math import floor
+from math import floor, lcm
 
+from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -61,11 +62,14 @@ CACHES, BLOCK = 11, 8
 LARGER_CACHES = 32
 """The number of cache sizes that are tried, each twice the one before."""
 TRIED = 100
+MAX_REMAINDERS = 5_000
+"""The number of sizes with different remainders at which two forms are compared, beyond each number in them."""
 """The number of sizes, each with several caches, at which a cost is compared after its bound moved."""
 NOWHERE = {
     r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
     r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
+UNSHOWN = "the counts are exact and written in other ways, and no sizes were found at which they differ"
 USUAL_SIZE = 64
 """The size at which values are shown by default."""
 
@@ -156,7 +160,7 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
         return "unknown"
     # The last bound by cache is the general one, and the last case of the sizes comes first.
     general = sort_by_cache(cost)[-1:]
-    shown = replace(cost, upper=general[0].value) if general else replace(cost, bounds=cost.bounds[::-1])
+    shown = replace(cost, upper=general[0].value) if general else cost
     return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
@@ -320,7 +324,8 @@ class _Versions:
         of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
-            for trial in filter(sizes.allowed, chain(usual, self._realistic, last, more)):
+            trials = chain(usual, self._realistic, last, more, self._at_remainders() if of_bound else ())
+            for trial in filter(sizes.allowed, trials):
                 forms = self._values_at(trial, by_forms=True) if of_bound else None
                 may = forms and _shows(verdict, *forms, share, lower) if of_bound else self._may_show(verdict, trial)
                 values = self._values_at(trial) if may else None
@@ -333,7 +338,9 @@ class _Versions:
             if change.values is not None:
                 break
         else:
-            if of_bound:
+            if of_bound and all(side.cost.exact for side in self._whole[:2]):
+                change = replace(change, reason=UNSHOWN)
+            elif of_bound:
                 change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOWHERE[change.verdict])
         first = next(
             (trial for trial in asked if self._values_at(trial) is not None and self._has_runs(trial)),
@@ -345,6 +352,20 @@ class _Versions:
             assert values is not None
             change = replace(change, asked={"at": _texts(first), **_both(*values)})
         return change
+
+    def _at_remainders(self) -> Iterator[Point]:
+        """Yield sizes beyond each number that a size is compared with, one for each remainder by divisors in forms."""
+        *sides, sizes = self._whole
+        forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]
+        atoms = {atom for form in forms for atom in form.atoms_within()}
+        usual = {name: sizes.scope.facts.bounds[name].nearest(USUAL_SIZE) for name in sizes.names}
+        for name in sizes.names:
+            parts = [atom for atom in atoms if atom.names == {name}]
+            floors = [atom.modulus for atom in parts if isinstance(atom, Floor) and atom.modulus.is_constant]
+            period = min(MAX_REMAINDERS, lcm(*(int(modulus.constant_term) for modulus in floors)))
+            maxima = (atom.argument.constant_term for atom in parts if isinstance(atom, PositivePart))
+            for start in sorted({0, *(abs(int(number)) for number in maxima)}) if floors else ():
+                yield from ({**usual, name: start + step} for step in range(1, period + 1))
 
     def _with_caches(self, point: Point) -> Iterator[Point]:
         """Yield sizes, then the same with caches at which bounds of the costs begin to hold."""

@@ -431,7 +431,6 @@ def _costs(text: str) -> list[str]:
 def _compared(question: Question) -> list[CostChange]:
     """What changed. Raises ArchlineError for a version that certainly fails, or an entry that cannot be read."""
     before, after, terms = question
-    # What was late before is another algorithm.
     late, Clock.late = Clock.late, False
     try:
         new = _derived(after, VERSIONS[1], terms) if after else None

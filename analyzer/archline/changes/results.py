@@ -189,10 +189,7 @@ def _least_size(change: CostChange) -> int:
 
 
 def _of_cost(changes: Sequence[CostChange]) -> CostChange:
-    """What changed of a cost in one entry: the first rise and the first fall, and how many more there are.
-
-    Where both are shown, larger sizes come first.
-    """
+    """What changed of a cost in one entry: the first rise and fall, larger sizes first, and how many more there are."""
     verdict = verdict_of_whole({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
@@ -208,10 +205,8 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]
         return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
     names = {DIFFERS: ("more", "less"), BOUNDS_DIFFER: ("higher", "lower")}.get(verdict)
-    heads = (
-        (names[change.verdict in FALLS] if names else change.verdict) + (f" where {change.when}" if change.when else "")
-        for change in kept
-    )
+    heads = [names[change.verdict in FALLS] if names else change.verdict for change in kept]
+    heads = [f"{head} where {change.when}" if change.when else head for head, change in zip(heads, kept, strict=True)]
     parts = [f"{head}: {change.evidence}" for head, change in zip(heads, kept, strict=True) if change.evidence]
     reasons = dict.fromkeys((*(change.reason for change in kept), more))
     same = names is None or all((change.old, change.new) == (first.old, first.new) for change in kept)

@@ -24,7 +24,7 @@ from typing import Any
 from common import ROOT, machine, parsed, times
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import ConditionalBound
+from archline.analysis.bounds import Bound
 from archline.api.costs import CostReport
 from archline.api.modules import loads
 from archline.execution.cache import CacheResult, lru, optimal
@@ -111,17 +111,16 @@ def layers() -> list[Layer]:
 def regimes(report: CostReport) -> list[Layer]:
     """Our regimes, the first of those that fetch as many lines for L iterations."""
     found: dict[int, Layer] = {}
-    told = [each for each in report.costs["io"].alternatives if each.shown]
-    for each in sorted(told, key=needed):
+    for bound in sorted(report.costs["io"].by_cache, key=needed):
         iterations = LARGE["rows"] * LARGE["cols"] * LARGE["sweeps"]
-        misses = round(evaluate(each.upper, {**LARGE, "L": LINE}) * LINE / iterations)
-        found.setdefault(misses, Layer(each.when, needed(each), misses))
+        misses = round(evaluate(bound.value, {**LARGE, "L": LINE}) * LINE / iterations)
+        found.setdefault(misses, Layer(bound.where.when, needed(bound), misses))
     return list(found.values())
 
 
-def needed(alternative: ConditionalBound) -> int:
+def needed(bound: Bound) -> int:
     """The least lines with which a regime holds at `SMALL`."""
-    return max(ceil(-evaluate(need, {**SMALL, "Z": 0, "L": LINE}) / LINE) for need in alternative.needs)
+    return max(ceil(-evaluate(need, {**SMALL, "Z": 0, "L": LINE}) / LINE) for need in bound.where.needs)
 
 
 class Simulated:

@@ -36,12 +36,7 @@ def one_by_one(cost: Cost, points: dict[str, Any]) -> list[int]:
     """The least regime at each of a few points."""
     rows = [{name: int(values[place]) for name, values in points.items()} for place in range(FEW)]
     return [
-        min(
-            evaluate(each.upper, row)
-            for each in cost.alternatives
-            if all(evaluate(need, row) >= 0 for need in each.needs)
-        ).__floor__()
-        for row in rows
+        min(evaluate(plan.value, row) for plan in cost.plans if plan.where.contains(row)).__floor__() for row in rows
     ]
 
 
@@ -64,7 +59,7 @@ def main() -> None:
         ours = seconds(lambda measured=report.io, given=points: measured.upper_at(given), 3)
         each = seconds(lambda regimes=cost, given=points: one_by_one(regimes, given), 1) / FEW
         micro = ours / options.points * 1e6
-        regimes = f"{len(cost.alternatives)} regimes"
+        regimes = f"{len(cost.plans)} regimes"
         print(
             f"  {target:32} {regimes:>10} {ours:7.2f} s {micro:6.2f} us {each * 1e6:6.0f} us {each * 1e6 / micro:6.0f}"
         )

@@ -139,7 +139,7 @@ def test_remainders_by_several_numbers_are_counted_by_classes() -> None:
 def test_equal_sizes_are_a_case() -> None:
     module = load_text(EQUAL)
     costs = derive(module, module.algorithms["f"])
-    assert [(each.when, costs.text(each.upper)) for each in costs["flops"].regimes] == [
+    assert [(each.when, costs.text(each.upper)) for each in costs["flops"].by_case] == [
         ("m < n", "n - m"),
         ("m == n", "2"),
         ("otherwise", "1/2*(m - n)*(n + m - 1)"),
@@ -151,7 +151,7 @@ def test_growth_is_that_of_each_case() -> None:
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
     flops = costs["flops"]
-    assert [(each.when, costs.text(each.upper)) for each in flops.regimes] == [
+    assert [(each.when, costs.text(each.upper)) for each in flops.by_case] == [
         ("n > 2*m", "n^2"),
         ("m < n and n <= 2*m", "n*m"),
         ("otherwise", "n"),

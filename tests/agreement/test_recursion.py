@@ -194,7 +194,7 @@ def test_the_data_decides_a_split() -> None:
 
 # Regimes, and what is unknown
 def test_a_leaf_of_its_own_is_a_regime() -> None:
-    leaf, other = derived_of_library("dense.matmul::matmul_co")["work"].regimes
+    leaf, other = derived_of_library("dense.matmul::matmul_co")["work"].by_case
     assert (leaf.when, other.when) == ("max(n, m, p) <= 16", "otherwise")
     assert leaf.exact
     # matmul_basic's 1 + n + n*p + 3*n*m*p, the call of the leaf, its test and the outermost call.
@@ -204,8 +204,8 @@ def test_a_leaf_of_its_own_is_a_regime() -> None:
 def test_a_caller_has_the_regimes_of_what_it_calls() -> None:
     """Each way that the conditions turn out, as far as there are such sizes, whatever their order."""
     costs = derived(PROGRAMS["quadrants twice"].text, "twice")[1]
-    assert [each.when == "otherwise" for each in costs["work"].regimes] == [False, True]
-    *narrow, wide = (frozenset(each.when.split(" and ")) for each in costs["span"].regimes)
+    assert [each.when == "otherwise" for each in costs["work"].by_case] == [False, True]
+    *narrow, wide = (frozenset(each.when.split(" and ")) for each in costs["span"].by_case)
     assert wide == {"otherwise"}
     assert set(narrow) == {
         frozenset(("n <= 4", "m <= 4")),
@@ -217,7 +217,7 @@ def test_a_caller_has_the_regimes_of_what_it_calls() -> None:
 def test_the_time_has_the_regimes_of_the_finer_one() -> None:
     costs = derived(PROGRAMS["quadrants of 4"].text)[1]
     time = time_on(costs, Poly.symbol("P"), "P")
-    assert [each.when for each in time.regimes] == [each.when for each in costs["span"].regimes]
+    assert [each.when for each in time.by_case] == [each.when for each in costs["span"].by_case]
     for n, m, processors in [(3, 4, 2), (3, 50, 1), (50, 3, 3), (40, 41, 4)]:
         point = {"n": n, "m": m, "P": processors}
         work, span = (value_or_none(costs[metric], {"n": n, "m": m}) for metric in ("work", "span"))

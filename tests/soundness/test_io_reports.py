@@ -192,8 +192,8 @@ PARALLEL = "dense.matmul::matmul_parallel"
 def test_regimes_of_the_sizes_are_those_of_one_processor_times_processors() -> None:
     rows = {row.metric: row for row in al.load("sort.merge_parallel")["merge_parallel"].cost().view(processors=4).rows}
     one, four = rows["io"], rows["io(4)"]
-    assert one.regimes
-    assert [each.upper for each in four.regimes] == [each.upper.scaled(4) for each in one.regimes]
+    assert one.by_case
+    assert [each.upper for each in four.by_case] == [each.upper.scaled(4) for each in one.by_case]
     assert four.upper == one.upper.scaled(4)
 
 

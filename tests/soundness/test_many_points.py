@@ -31,12 +31,8 @@ MATMUL = {"n": 3, "m": 4, "p": 5, "Z": 64, "L": 4}
 def least_of_regimes(report: al.CostReport, point: Mapping[str, int]) -> int:
     """The regimes evaluated in rationals."""
     cost = report.costs["io"]
-    assert cost.alternatives
-    return min(
-        evaluate(each.upper, point)
-        for each in cost.alternatives
-        if all(evaluate(need, point) >= 0 for need in each.needs)
-    ).__floor__()
+    assert cost.plans
+    return min(evaluate(plan.value, point) for plan in cost.plans if plan.where.contains(point)).__floor__()
 
 
 def random_points(report: al.CostReport, largest: int, seed: int) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import Cost, Costs, Regime
+from archline.analysis.bounds import Piece
+from archline.analysis.cost import Cost, Costs
 from archline.execution.results import Run
 from archline.expr.values import holds
 
@@ -27,14 +28,14 @@ def assert_agreement(costs: Costs, run: Run, text: str) -> None:
         lower, upper = evaluate(cost.lower, run.sizes), evaluate(cost.upper, run.sizes)
         assert 0 <= lower <= count <= upper, f"{metric}: {lower} <= {count} <= {upper} at {run.sizes} in\n{text}"
         assert not cost.exact or lower == count == upper
-        if cost.regimes:
-            regime = regime_at(cost, run.sizes)
-            assert regime is not None, f"no regime of {metric} applies at {run.sizes} in\n{text}"
-            lower, upper = evaluate(regime.lower, run.sizes), evaluate(regime.upper, run.sizes)
-            assert lower <= count <= upper, f"{metric} where {regime.when}: {lower}, {count}, {upper} in\n{text}"
+        if cost.by_case:
+            piece = piece_at(cost, run.sizes)
+            assert piece is not None, f"no piece of {metric} applies at {run.sizes} in\n{text}"
+            lower, upper = evaluate(piece.lower, run.sizes), evaluate(piece.upper, run.sizes)
+            assert lower <= count <= upper, f"{metric} where {piece.when}: {lower}, {count}, {upper} in\n{text}"
             assert not cost.exact or lower == upper
 
 
-def regime_at(cost: Cost, sizes: Mapping[str, int | Fraction]) -> Regime | None:
-    """The first regime whose condition holds; None where there is none."""
-    return next((each for each in cost.regimes if all(holds(fact, sizes) for fact in each.where)), None)
+def piece_at(cost: Cost, sizes: Mapping[str, int | Fraction]) -> Piece | None:
+    """The first piece whose written condition holds; None where there is none."""
+    return next((piece for piece in cost.by_case if all(holds(fact, sizes) for fact in piece.where.facts)), None)

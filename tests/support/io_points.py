@@ -66,14 +66,14 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     cost = io_of(module, algorithm)
     if cost.ends is not None:
         ends = cost.ends
-        rooms = [room for each in cost.alternatives for room in each.needs]
+        rooms = [room for plan in cost.plans for room in plan.where.needs]
 
         def edges(point: Sizes) -> set[int]:
             # Of the words that are left, Z - L*lines, at Z = 0.
             return {int(-evaluate(room, {**point, "Z": 0}) / point["L"]) for room in rooms}
 
-        lowers = [form for form in (cost.lower, *(form for _, form in cost.lowers)) if form is not None]
-        uppers = [(each.needs, each.upper) for each in cost.alternatives]
+        lowers = [form for form in (cost.lower, *(bound.value for bound in cost.by_loop)) if form is not None]
+        uppers = [(plan.where.needs, plan.value) for plan in cost.plans]
         uppers += [((), cost.upper)] if cost.upper is not None else []
         return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges, lowers, uppers)
     if cost.status != "unknown":

@@ -34,13 +34,13 @@ def printed(view: CostView, metrics: Sequence[str] | None = None) -> Iterator[st
 def _of_row(view: CostView, row: CostRow) -> Iterator[tuple[str, tuple[str, ...]]]:
     text = view.text
     if row.lower is not None and row.upper is not None:
-        if row.alternatives:
-            yield from ((f">= {text(lower)}", ()) for lower in (row.lower, *(each for _, each in row.lowers)))
-            yield from ((f"<= {text(each.upper)}", (each.when,)) for each in row.alternatives)
-        elif row.regimes:
+        if row.by_cache:
+            yield from ((f">= {text(lower)}", ()) for lower in (row.lower, *(bound.value for bound in row.by_loop)))
+            yield from ((f"<= {text(bound.value)}", (bound.where.when,)) for bound in row.by_cache)
+        elif row.by_case:
             # The first case whose condition holds applies.
             before: list[str] = []
-            for each in row.regimes:
+            for each in row.by_case:
                 where = (*before, *([] if each.when == "otherwise" else [each.when]))
                 yield from ((claim, where) for claim in _ends(text(each.lower), text(each.upper)))
                 before.append(f"not ({each.when})")

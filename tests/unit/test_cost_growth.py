@@ -117,6 +117,20 @@ def test_growth_holds_from_the_least_sizes_on() -> None:
     assert growth(text.format(0, 9), "flops") == "Theta(n*m) where m >= 10"
 
 
+def test_bytes_of_cases_of_the_sizes_grow_with_the_line() -> None:
+    text = """
+algorithm f(x: inout real[n, m]):
+    if n <= m:
+        for j in 0..m:
+            for i in 0..n:
+                x[i, j] += 1.0
+    else:
+        x[0, 0] += 1.0
+"""
+    # In a cache of one line each access fetches a line of L words.
+    assert growth(text, "bytes") == "O(n*m*L)"
+
+
 def test_a_larger_of_two() -> None:
     """Two branches at once: the longer is the span."""
     text = "algorithm one(x: inout real[n]):\n    for i in 0..n:\n        x[i] += 1\n"
@@ -147,6 +161,29 @@ def test_symbols_of_declared_costs_may_vanish_and_have_no_growth() -> None:
     text = "extern g(x: real) -> real costs f flops\n"
     text += "algorithm a(x: inout real[n]):\n    for i in 0..n:\n        x[i] = g(x[i])\n"
     assert growth(text, "flops") is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("Theta(c*n)", "fails"),  # 0 against n at c = 0
+        ("O(c*n)", "fails"),
+        ("Omega(c*n)", "holds"),
+        ("Theta(c*n + n)", "holds"),
+        ("Theta(c*n) when c >= 1", "holds"),
+    ],
+)
+def test_growth_claims_see_that_a_declared_cost_may_be_zero(claim: str, outcome: str) -> None:
+    text = f"""
+extern g(a: real) -> real costs c flops
+
+algorithm f(x: inout real[n]):
+    ensures flops is {claim}
+    for i in 0..n:
+        x[i] += g(x[i])
+"""
+    (verdict,) = al.loads(text)["f"].cost().ensures
+    assert verdict.outcome == outcome
 
 
 def test_unknown_costs_have_no_growth() -> None:

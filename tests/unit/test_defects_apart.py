@@ -77,3 +77,30 @@ def test_diff_compares_the_others(file: str, tmp_path: Path) -> None:
     assert result.code == 3
     assert "2*n" in result.out
     assert "broken`: ZeroDivisionError: deliberate" in result.err
+
+
+def test_an_algorithm_that_cannot_be_checked_leaves_the_answers_about_the_others(tmp_path: Path) -> None:
+    text = """algorithm fine(x: inout real[n]):
+    ensures flops == n
+    for i in 0..n:
+        x[i] += 1.0
+
+"""
+    for name in ("first", "second"):
+        # Processor 0 exchanges with a partner that is in the other step.
+        text += f"""algorithm {name}(X: real[P], Y: out real[P]) on grid(r: P):
+    local x: real
+    input x = X[r]
+    if r % 2 == 0:
+        exchange x to (r + 1) when r + 1 < P into x from (r + 1) when r + 1 < P
+    else:
+        exchange x to (r - 1) into x from (r - 1)
+    output Y[r] = x
+
+"""
+    file = tmp_path / "program.algo"
+    file.write_text(text)
+    result = cli("check", str(file), "--no-cache")
+    assert result.code == 2
+    assert "holds  flops == n" in result.out
+    assert result.err.count("AL533: ") == 2

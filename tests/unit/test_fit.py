@@ -406,4 +406,4 @@ def test_errors_of_machines_are_in_the_unit_of_their_numbers(tmp_path: Path) -> 
     shown = " ".join(cli("machines", str(file)).out.split())
     assert re.search(r"pi0 [\d.]+ W \+- [\d.]+ W fitted", shown)
     assert "standard error" in shown
-    assert not re.search(r"\+- [\d.e-]+ [pn]", shown)
+    assert re.search(r"eps_mem [\d.]+ pJ/B \+- [\d.]+ pJ/B fitted", shown)

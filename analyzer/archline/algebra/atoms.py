@@ -1,4 +1,4 @@
-"""The atoms other than symbols, each with the constructor that normalises it.
+"""Defines the atoms other than symbols, each with the constructor that normalises it.
 
 Everything piecewise is built from `positive_part(e)` = max(0, e): max(a, b) = b + max(0, a - b), and for an integer e
 the indicator of e >= 0 is max(0, e + 1) - max(0, e). With max(0, -e) = max(0, e) - e and max(0, e)^2 = e*max(0, e) the
@@ -31,7 +31,7 @@ class PositivePart(Atom):
     def __init__(self, argument: Poly) -> None:
         super().__init__(f"pos({argument.key})", argument)
         self.argument = self.square = argument
-        # Known once: maxima of maxima are asked again and again.
+        # Computed once: nested maxima are queried repeatedly.
         self.integral = is_integral(argument)
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
@@ -65,7 +65,7 @@ class Quotient(Atom):
 
 
 class CommonDivisor(Atom):
-    """The greatest common divisor of two integers, neither of them negative, and not both 0."""
+    """The greatest common divisor of two nonnegative integers that are not both 0."""
 
     __slots__ = ("left", "right")
 
@@ -110,7 +110,7 @@ class RealFunction(Atom):
 
 
 class Exponential(Atom):
-    """base^e for an integer base >= 2 that is no power itself, and an e of one term."""
+    """base^e for an integer base >= 2 that is not itself a power, and an e of one term."""
 
     __slots__ = ("base", "exponent")
     divides = True
@@ -124,7 +124,7 @@ class Exponential(Atom):
 
 
 class Applied(Atom):
-    """The value, never negative, of a function of sizes that is not known yet: what a recursive call costs."""
+    """The nonnegative value of a function of sizes that is not known yet: the cost of a recursive call."""
 
     __slots__ = ("arguments", "function")
 
@@ -138,7 +138,7 @@ class Applied(Atom):
 
 # Constructors
 def content(poly: Poly) -> fmpq:
-    """The positive rational c such that poly / c has coprime integer coefficients."""
+    """Return the positive rational c such that poly / c has coprime integer coefficients."""
     numerator, denominator = 0, 1
     for coefficient in poly.terms.values():
         numerator = gcd(numerator, int(coefficient.p))
@@ -147,7 +147,7 @@ def content(poly: Poly) -> fmpq:
 
 
 def positive_part(value: Poly) -> Poly:
-    """max(0, value)."""
+    """Return max(0, value)."""
     if value.is_constant:
         return value if value.constant_term > 0 else ZERO
     scale = content(value)
@@ -165,19 +165,19 @@ def positive_part(value: Poly) -> Poly:
 
 
 def maximum(left: Poly, right: Poly) -> Poly:
-    """max(left, right)."""
+    """Return max(left, right)."""
     return right + positive_part(left - right)
 
 
 def minimum(left: Poly, right: Poly) -> Poly:
-    """min(left, right)."""
+    """Return min(left, right)."""
     return left - positive_part(left - right)
 
 
 def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
-    """The values of which a value is the greatest, or the least: itself where it is no max, or no min."""
-    # What stands in other atoms comes after them: it may cancel.
-    for atom in sorted(value.atoms(), key=lambda each: -len(each.key)):
+    """Return the arguments of a maximum (of a minimum if not `greatest`), also nested; else the value alone."""
+    # Atoms inside other atoms come after them, since they may cancel.
+    for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if not isinstance(atom, PositivePart):
             continue
         parts = value.coefficients(atom)
@@ -185,17 +185,17 @@ def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
         if set(parts) <= {0, 1} and factor.is_constant and (factor.constant_term > 0) == greatest:
             rest = parts.get(0, ZERO)
             ends = rest, rest + factor * atom.argument
-            return tuple(dict.fromkeys(each for end in ends for each in options(end, greatest)))
+            return tuple(dict.fromkeys(option for end in ends for option in options(end, greatest)))
     return (value,)
 
 
 def at_least_zero(value: Poly) -> Poly:
-    """1 where the integer `value` is >= 0, else 0."""
+    """Return 1 where the integer `value` is >= 0, else 0."""
     return positive_part(value + 1) - positive_part(value)
 
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
-    """floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
+    """Return floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
     inner = single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
         return floor_div(inner.argument, inner.modulus * modulus)
@@ -203,7 +203,7 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
         return _floor_by_number(value, modulus.constant_term)
     exact = divide_terms(value, modulus)
     if len(modulus.terms) == 1:
-        # Of i^2/(2*i) is left i/2.
+        # floor(i^2/(2*i)) -> floor(i/2)
         ((monomial, number),) = modulus.terms.items()
         reduced = value * Poly({monomial: fmpq(1)}) ** -1
         if value and is_integral(reduced):
@@ -217,14 +217,14 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
         # A quotient of polynomials may still be a fraction.
         return _floor_by_number(whole, fmpq(1))
     if rest == -ONE:
-        # As in ceil(n/m) where m divides n.
+        # m divides n: floor((n - 1)/m) -> n/m - 1, as in ceil(n/m)
         return whole - 1
     return whole + _rounded(rest, modulus)
 
 
 def _rounded(value: Poly, modulus: Poly) -> Poly:
-    """floor(e/m), with -floor((n - 1)/m) - 1 for floor(-n/m): where e has negative terms alone, and no lines begin."""
-    negative = "L" not in modulus.names and all(number < 0 for each, number in value.terms.items() if each)
+    """Return floor(e/m); floor(-n/m) -> -floor((n - 1)/m) - 1 if all terms are negative and `L` is not in m."""
+    negative = "L" not in modulus.names and all(number < 0 for monomial, number in value.terms.items() if monomial)
     if negative and not value.is_constant and is_integral(value) and is_integral(modulus):
         return -Poly.of_atom(Floor(-value - 1, modulus)) - 1
     return Poly.of_atom(Floor(value, modulus))
@@ -235,7 +235,7 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     scaled = modulus * denominator
     m = int(scaled.p)
     if scaled.q != 1 or not m:
-        # A divisor is 0 in loops alone that are never entered.
+        # A divisor is 0 only in loops that are never entered.
         return Poly.of_atom(Floor(value, Poly.constant(modulus)))
     value = value.scaled(denominator)
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
@@ -243,7 +243,7 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
     fractional = m != 1 and _fractional_terms(value)
     for monomial, coefficient in value.terms.items():
         if fractional and not all(_is_whole(atom, power) for atom, power in monomial):
-            # Only whole terms may be taken out of a floor one by one.
+            # Only integer terms may be taken out of a floor one by one.
             rest[monomial] = coefficient
             continue
         quotient_, remainder = divmod(int(coefficient.p), m)
@@ -258,29 +258,29 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
         return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
     common = gcd(m, *(int(c.p) for monomial, c in rest.items() if monomial))
     if common > 1:
-        # floor((c*x + r)/(c*m)) = floor((x + floor(r/c))/m) for an integer x.
+        # floor((c*x + r)/(c*m)) -> floor((x + floor(r/c))/m) for an integer x
         shift = int(inner.constant_term.p) // common
         inner = (inner - inner.constant_term).scaled(fmpq(1, common)) + shift
         return Poly(whole) + _floor_by_number(inner, fmpq(m // common))
     if m == 2 and inner.constant_term == 1:
-        # floor((x + 1)/2) = x - floor(x/2), so that both roundings share one atom.
+        # floor((x + 1)/2) -> x - floor(x/2), so that both roundings share one atom
         inner = inner - 1
         return Poly(whole) + inner - Poly.of_atom(Floor(inner, Poly.constant(2)))
     return Poly(whole) + Poly.of_atom(Floor(inner, Poly.constant(m)))
 
 
 def ceil_div(value: Poly, modulus: Poly) -> Poly:
-    """ceil(value / modulus) for an integer `value`."""
+    """Return ceil(value / modulus) for an integer `value`."""
     return floor_div(value + modulus - 1, modulus)
 
 
 def modulo(value: Poly, modulus: Poly) -> Poly:
-    """Value - modulus*floor(value / modulus)."""
+    """Return value - modulus*floor(value / modulus)."""
     return value - modulus * floor_div(value, modulus)
 
 
 def quotient(value: Poly, divisor: Poly) -> Poly:
-    """Value / divisor, which the program promises to be exact."""
+    """Return value / divisor, which the program promises to be an integer."""
     if divisor.is_constant and divisor:
         return value.scaled(1 / divisor.constant_term)
     parts = divide_terms(value, divisor, exact=True)
@@ -290,20 +290,20 @@ def quotient(value: Poly, divisor: Poly) -> Poly:
 
 
 def common_divisor(left: Poly, right: Poly) -> Poly:
-    """gcd(left, right) of two integers, neither of them negative, and not both 0."""
+    """Return gcd(left, right) of two nonnegative integers that are not both 0."""
     if not left or not right:
         return left + right
     if left.is_constant and right.is_constant:
         return Poly.constant(gcd(int(left.constant_term.p), int(right.constant_term.p)))
-    for one, other in ((left, right), (right, left)):
-        times = divide_exactly(other, one)
-        if times is not None and is_integral(times):
-            return one
+    for divisor, multiple in ((left, right), (right, left)):
+        factor = divide_exactly(multiple, divisor)
+        if factor is not None and is_integral(factor):
+            return divisor
     return Poly.of_atom(CommonDivisor(*sorted((left, right), key=lambda part: part.key, reverse=True)))
 
 
 def ceil_log2(value: Poly) -> Poly:
-    """ceil(log2(value)), 0 for values up to 1."""
+    """Return ceil(log2(value)), 0 for values up to 1."""
     if value.is_constant:
         return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
     exponent = exponent_of_two(value)
@@ -314,14 +314,14 @@ def ceil_log2(value: Poly) -> Poly:
     if isinstance(rounded, Floor) and not rounded.modulus.is_constant and is_integral(value):
         exponent = exponent_of_two(rounded.modulus)
         if exponent is not None:
-            # ceil(e/2^k) leaves are what is left of e after k rounds of halving.
+            # ceil(e/2^k) leaves remain of e leaves after k halvings.
             leaves = rounded.argument + 1 + (value.constant_term - 1) * rounded.modulus
             return positive_part(ceil_log2(leaves) - exponent)
     return Poly.of_atom(CeilLog2(value))
 
 
 def _without_floor_of_one(value: Poly) -> Poly:
-    """e, where the value is max(1, e): below 1 the logarithm is 0 anyway."""
+    """Return e for max(1, e): the rounded logarithm of e < 1 is 0 anyway."""
     for monomial, coefficient in value.terms.items():
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0][0], PositivePart):
             argument = monomial[0][0].argument
@@ -334,13 +334,21 @@ def _without_floor_of_one(value: Poly) -> Poly:
 
 
 def log2(value: Poly) -> Poly:
-    """The binary logarithm."""
+    """Return the binary logarithm, which is e for 2^e."""
     exponent = exponent_of_two(value)
     return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
 
+def tangent_of_log2(value: Poly) -> Poly:
+    """Return a linear form that log2(value) does not exceed: e - 1 at integers, e - 9/10 at fractions e > 0.
+
+    The maximum of log2(e) - e is -0.914, at e = 1/ln(2).
+    """
+    return value - (1 if is_integral(value) else fmpq(9, 10))
+
+
 def sqrt(value: Poly) -> Poly:
-    """The square root."""
+    """Return the square root, exact for squares of rationals and for even powers of 2."""
     if value.is_constant and value.constant_term >= 0:
         number = value.constant_term
         root = fmpq(int(number.p.isqrt()), int(number.q.isqrt()))
@@ -353,7 +361,7 @@ def sqrt(value: Poly) -> Poly:
 
 
 def isqrt_of(value: Poly) -> Poly:
-    """floor(sqrt(value)), and -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
+    """Return floor(sqrt(value)), -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
     if value.is_constant and value.constant_term.q == 1:
         number = int(value.constant_term.p)
         return Poly.constant(isqrt(number) if number >= 0 else -1)
@@ -361,7 +369,7 @@ def isqrt_of(value: Poly) -> Poly:
 
 
 def is_integral(value: Poly) -> bool:
-    """Whether the value is an integer by its form alone, without the promise of a program that divides exactly."""
+    """Test whether the form alone makes the value an integer, without promises of exact division."""
     return all(
         coefficient.q == 1 and all(_is_whole(atom, power) for atom, power in monomial)
         for monomial, coefficient in value.terms.items()
@@ -378,17 +386,20 @@ def _is_whole(atom: Atom, power: int) -> bool:
 
 
 def _divides_by_sizes(whole: Poly) -> bool:
-    """Whether terms are divided by sizes: (b*g/c)/g is b/c, which need be no integer where b*g/c is one."""
+    """Test whether terms are divided by sizes: b/c may be a fraction where (b*g/c)/g has an integer b*g/c."""
     return any(power < 0 and isinstance(atom, Symbol) for monomial in whole.terms for atom, power in monomial)
 
 
 def _fractional_terms(value: Poly) -> bool:
-    """Whether single terms may be fractions, although the whole be an integer as in (n + m)/2^d."""
+    """Test whether single terms may be fractions, even if the sum is an integer as in (n + m)/2^d."""
     return not all(_is_whole(atom, power) for monomial in value.terms for atom, power in monomial)
 
 
 def exponential(base: int, exponent: Poly) -> Poly:
-    """base^exponent for an integer base >= 1; a sum in the exponent becomes a product."""
+    """Return base^exponent for an integer base >= 1; a sum in the exponent becomes a product.
+
+    Raises TooComplexError if the constant part of the exponent exceeds MAX_CONSTANT_EXPONENT.
+    """
     if base == 1:
         return ONE
     base, root = _root(base)
@@ -413,7 +424,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
 
 
 def _root(base: int) -> tuple[int, int]:
-    """The smallest r and the k with base = r^k."""
+    """Return the smallest r and the k with base = r^k, for r up to 64; (base, 1) if there is none."""
     for root in range(2, min(isqrt(base), 64) + 1):
         power, exponent = root, 1
         while power < base:
@@ -424,7 +435,7 @@ def _root(base: int) -> tuple[int, int]:
 
 
 def exponent_of_two(value: Poly) -> Poly | None:
-    """E where the polynomial is a product 2^e of powers of two, else None."""
+    """Return e if the polynomial is a product 2^e of powers of two, else None."""
     if len(value.terms) != 1:
         return None
     ((monomial, coefficient),) = value.terms.items()
@@ -441,7 +452,7 @@ def exponent_of_two(value: Poly) -> Poly | None:
 
 
 def single_atom(value: Poly) -> Atom | None:
-    """The atom that the polynomial is, if it is one."""
+    """Return the atom that the polynomial consists of, else None."""
     if len(value.terms) == 1:
         ((monomial, coefficient),) = value.terms.items()
         if len(monomial) == 1 and monomial[0][1] == 1 and coefficient == 1:
@@ -450,21 +461,21 @@ def single_atom(value: Poly) -> Atom | None:
 
 
 SPELLED: dict[str, Poly] = {}
-"""What the names of symbols spell that facts put in place of quotients and logarithms of sizes, such as `n/b`.
+"""The values of symbols that facts introduce for quotients and logarithms of sizes, such as `n/b`, by their names.
 
-A name spells the same under all facts, whatever the symbol is known to be there: of n = 4^k the exponent k is called
-`log2(n)` too. What it is known to be is in the `quotients` of the facts.
+A name spells the same value under all facts, although facts may know the symbol as something else: the exponent k of
+n = 4^k is called `log2(n)` too. The `quotients` of the facts have the value that is known.
 """
 
 
 def spelled(name: str, value: Poly) -> str:
-    """The name of a symbol, with the value that it spells."""
+    """Record the value that the name of a symbol spells, and return the name."""
     SPELLED[name] = value
     return name
 
 
 def symbol_of(value: Poly) -> str | None:
-    """The name, where the polynomial is a plain symbol."""
+    """Return the name of the symbol that the polynomial consists of, else None."""
     atom = single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 

@@ -1,4 +1,4 @@
-"""What is known of one symbol, and what follows from an expression that is at least 0."""
+"""Holds the bounds of one symbol, and derives bounds from expressions that are nonnegative."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_LEVELS = 64
+"""Levels up to which a bound of a depth is turned into a bound of leaves, a number of as many bits."""
 
 
 @record
@@ -24,28 +25,28 @@ class Bounds:
     @cached_property
     def least(self) -> int | None:
         """The largest number among the lower bounds, rounded up, as symbols are integers."""
-        return max((int(each.constant_term.ceil()) for each in self.lower if each.is_constant), default=None)
+        return max((int(bound.constant_term.ceil()) for bound in self.lower if bound.is_constant), default=None)
 
     @cached_property
     def most(self) -> int | None:
         """The smallest number among the upper bounds, rounded down."""
-        return min((int(each.constant_term.floor()) for each in self.upper if each.is_constant), default=None)
+        return min((int(bound.constant_term.floor()) for bound in self.upper if bound.is_constant), default=None)
 
     def nearest(self, value: int) -> int:
-        """The number between the least and the most that is nearest to a value."""
-        found = value if self.least is None else max(value, self.least)
-        return found if self.most is None else min(found, self.most)
+        """Return the integer within the constant bounds that is nearest to a value."""
+        raised = value if self.least is None else max(value, self.least)
+        return raised if self.most is None else min(raised, self.most)
 
     @cached_property
     def numbers(self) -> tuple[fmpq | None, fmpq | None]:
-        """The largest number among the lower bounds, and the smallest among the upper ones, as they are."""
-        low, high = ([each.constant_term for each in ends if each.is_constant] for ends in (self.lower, self.upper))
+        """The largest number among the lower bounds and the smallest among the upper ones, not rounded."""
+        low, high = ([bound.constant_term for bound in ends if bound.is_constant] for ends in (self.lower, self.upper))
         return max(low, default=None), min(high, default=None)
 
     @cached_property
     def plain(self) -> tuple[bool, bool]:
-        """Whether all lower bounds are numbers, and whether all upper ones are."""
-        return all(each.is_constant for each in self.lower), all(each.is_constant for each in self.upper)
+        """Two flags: all lower bounds are numbers, and all upper bounds are."""
+        return all(bound.is_constant for bound in self.lower), all(bound.is_constant for bound in self.upper)
 
 
 NO_BOUNDS = Bounds()
@@ -60,85 +61,98 @@ class Power:
     every: int
 
     def restored(self, value: Poly) -> Poly:
-        """Write powers of 2^k as powers of the size, as far as they go."""
+        """Write powers of 2^k as powers of the size, up to a rest of lower degree."""
         root, size = Poly.symbol(self.exponent), Poly.symbol(self.name)
         ((((step, _),), _),) = a.exponential(2, root).terms.items()
         rest = a.sqrt(size) if self.every == 2 else a.exponential(2, a.log2(size) / self.every)
 
-        def inside(poly: Poly) -> Poly:
+        def rewrite_poly(poly: Poly) -> Poly:
             return total(
-                product((factor(atom, power) for atom, power in monomial), coefficient)
+                product((rewrite_factor(atom, power) for atom, power in monomial), coefficient)
                 for monomial, coefficient in poly.terms.items()
             )
 
-        def factor(atom: Atom, power: int) -> Poly:
+        def rewrite_factor(atom: Atom, power: int) -> Poly:
             if atom == step:
-                whole, left = divmod(power, self.every)
-                return size**whole * rest**left
+                whole, remainder = divmod(power, self.every)
+                return size**whole * rest**remainder
             if atom.parts and self.exponent in atom.names:
-                return atom.rebuild(tuple(inside(part) for part in atom.parts)) ** power
+                return atom.rebuild(tuple(rewrite_poly(part) for part in atom.parts)) ** power
             return Poly.of_atom(atom, power)
 
-        return inside(value) if self.exponent in value.names else value
+        return rewrite_poly(value) if self.exponent in value.names else value
 
 
 def scaled_to_one(value: Poly) -> Poly:
-    """The polynomial times a positive constant, the same for its multiples: flops of each kind differ by one.
+    """Return the polynomial times a positive constant, the same for all its multiples: flops of a kind differ by one.
 
-    Its coefficients are integers without a common divisor: an integer stays one.
+    Its coefficients are integers without a common divisor, so an integer remains one.
     """
     return value if not value or (size := a.content(value)) == UNIT else value.scaled(1 / size)
 
 
 def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
-    """A common multiple of positive integers."""
-    return fmpq(lcm(*(int(each.p) for each in numbers)))
+    """Return the least common multiple of positive integers."""
+    return fmpq(lcm(*(int(number.p) for number in numbers)))
 
 
 def of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
-    """What is at least 0 of the e leaves of a tree where ceil(log2(e)) - c is, or c - ceil(log2(e)), for a small c."""
+    """Return a value that is >= 0 for e leaves if ceil(log2(e)) - c >= 0, or c - ceil(log2(e)) >= 0 (small c)."""
     less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
     if less.is_constant and less.constant_term.q == 1 and -MAX_LEVELS <= less.constant_term <= -1:
-        return depth.argument - a.exponential(2, -less - 1) - 1
+        # More than 2^(c - 1) leaves are at least one more, if their number is whole.
+        return depth.argument - a.exponential(2, -less - 1) - (1 if a.is_integral(depth.argument) else 0)
     small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_LEVELS
     return a.exponential(2, more) - depth.argument if small else None
 
 
 def of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
-    """What is at least 0 of an integer exponent x where c*b^x + d is."""
+    """Return a value that is >= 0 for an integer exponent x if c*b^x + d >= 0, or None."""
     between = _between_powers(value)
     if between is not None:
         return between
     parts = value.coefficients(power)
-    if set(parts) != {0, 1} or not all(each.is_constant for each in parts.values()):
+    if set(parts) != {0, 1} or not all(part.is_constant for part in parts.values()):
         return None
     if not a.is_integral(power.exponent):
         return None
     slope, rest = parts[1].constant_term, parts[0].constant_term
-    least, limit = 0, -rest / slope
+    limit = -rest / slope
     if limit <= 0:
         return None
     if slope > 0:
-        while power.base**least < limit:
-            least += 1
-        return power.exponent - least
-    while power.base ** (least + 1) <= limit:
-        least += 1
-    return least - power.exponent if limit >= 1 else None
+        return power.exponent - first_exponent(power.base, limit)
+    return last_exponent(power.base, limit) - power.exponent
+
+
+def first_exponent(base: int, limit: fmpq) -> int:
+    """Return the least integer e with base^e >= limit, for base >= 2 and limit > 0."""
+    exponent = 0
+    while fmpq(base) ** exponent < limit:
+        exponent += 1
+    while fmpq(base) ** (exponent - 1) >= limit:
+        exponent -= 1
+    return exponent
+
+
+def last_exponent(base: int, limit: fmpq) -> int:
+    """Return the greatest integer e with base^e <= limit, for base >= 2 and limit > 0."""
+    above = first_exponent(base, limit)
+    return above if fmpq(base) ** above == limit else above - 1
 
 
 def common_factor(value: Poly) -> Monomial:
-    """The symbols that all terms have in common, with the least of their powers."""
+    """Return the symbols that all terms share, with the minimum of their powers."""
     terms = [{atom: power for atom, power in monomial if isinstance(atom, Symbol)} for monomial in value.terms]
     if len(terms) < 2:
         return ()
-    first, *others = terms
-    least = {atom: min(power, *(each.get(atom, 0) for each in others)) for atom, power in first.items()}
-    return tuple((atom, power) for atom, power in least.items() if power > 0)
+    first, *rest = terms
+    shared = {atom: min(power, *(powers.get(atom, 0) for powers in rest)) for atom, power in first.items()}
+    return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
 def _between_powers(value: Poly) -> Poly | None:
-    """What is at least 0 where 2^x - 2^y is: x - y."""
+    """Return x - y if the value is 2^x - 2^y, else None: both have the same sign."""
     if len(value.terms) != 2:
         return None
     signs = {coefficient > 0: Poly({monomial: abs(coefficient)}) for monomial, coefficient in value.terms.items()}
@@ -148,7 +162,7 @@ def _between_powers(value: Poly) -> Poly | None:
 
 
 def tightened(bound: Poly, lower: bool) -> Poly:
-    """Round a constant bound of an integer inwards."""
+    """Round a constant bound of an integer inward: up if `lower`, else down."""
     if not bound.is_constant:
         return bound
     number = bound.constant_term

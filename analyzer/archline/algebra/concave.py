@@ -1,4 +1,4 @@
-"""Concave functions that never fall, of straight pieces: the most that parts of a whole come to, however divided."""
+"""Represents concave, nondecreasing, piecewise linear functions, and their sums, minima and sup-convolutions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ Point = tuple[fmpq, fmpq]
 
 @record
 class Concave:
-    """Its value at 0, and pieces by width and slope, from steep to flat; behind the last it stays what it is."""
+    """A value at 0, and pieces by width and slope, from steep to flat; constant after the last piece."""
 
     start: fmpq = NOTHING
     pieces: tuple[tuple[fmpq, fmpq], ...] = ()
 
     def at(self, place: fmpq) -> fmpq:
-        """The value at a place >= 0."""
         value = self.start
         for width, slope in self.pieces:
             if place <= width:
@@ -30,7 +29,7 @@ class Concave:
         return value
 
     def points(self, first: fmpq, last: fmpq) -> Iterator[Point]:
-        """Both ends of an interval, and the corners between, with the values there."""
+        """Yield the places and values of both ends of an interval and of the corners between them."""
         yield first, self.at(first)
         yield from ((place, value) for place, value in self.corners if first < place < last)
         if last > first:
@@ -38,59 +37,59 @@ class Concave:
 
     @cached_property
     def corners(self) -> tuple[Point, ...]:
-        """Where pieces end."""
-        found, place, value = [], NOTHING, self.start
+        """The places where pieces end, with the values there."""
+        corners, place, value = [], NOTHING, self.start
         for width, slope in self.pieces:
             place, value = place + width, value + width * slope
-            found.append((place, value))
-        return tuple(found)
+            corners.append((place, value))
+        return tuple(corners)
 
     def stretched(self, part: fmpq) -> Concave:
-        """The value at a part of a place."""
+        """Return x -> f(part*x)."""
         return Concave(self.start, tuple((width / part, slope * part) for width, slope in self.pieces) if part else ())
 
     def with_line(self, line: tuple[fmpq, fmpq], end: fmpq) -> Concave:
-        """Beside it, up to an end, start + slope*x."""
+        """Return the sum with start + slope*x, up to an end; constant after it."""
         start, slope = line
         reached, pieces = NOTHING, []
-        for width, own in self.pieces:
+        for width, steepness in self.pieces:
             width = min(width, end - reached)
-            pieces.append((width, own + slope))
+            pieces.append((width, steepness + slope))
             reached += width
         return Concave(self.start + start, steep((*pieces, (end - reached, slope))))
 
 
 def together(parts: Iterable[Concave]) -> Concave:
-    """The most that the parts come to where what they are at adds up to a place."""
+    """Return the sup-convolution: the maximum of the sum of the parts at places that add up to the given one."""
     parts = tuple(parts)
-    pieces = (piece for each in parts for piece in each.pieces)
-    return Concave(sum((each.start for each in parts), NOTHING), steep(pieces))
+    pieces = (piece for part in parts for piece in part.pieces)
+    return Concave(sum((part.start for part in parts), NOTHING), steep(pieces))
 
 
 def added(parts: Sequence[Concave]) -> Concave:
-    """What the parts come to, all at the same place."""
-    places = sorted({NOTHING, *(place for each in parts for place, _ in each.corners)})
-    return covering((place, sum((each.at(place) for each in parts), NOTHING)) for place in places)
+    """Return the pointwise sum."""
+    places = sorted({NOTHING, *(place for part in parts for place, _ in part.corners)})
+    return covering((place, sum((part.at(place) for part in parts), NOTHING)) for place in places)
 
 
-def lesser(one: Concave, other: Concave, end: fmpq) -> Concave:
-    """The lesser of two, up to an end."""
-    places = sorted({NOTHING, end, *(place for each in (one, other) for place, _ in each.corners if place < end)})
-    found = []
+def lesser(left: Concave, right: Concave, end: fmpq) -> Concave:
+    """Return the pointwise minimum of two functions up to an end."""
+    places = sorted({NOTHING, end, *(place for part in (left, right) for place, _ in part.corners if place < end)})
+    corners = []
     for place, following in zip(places, [*places[1:], end], strict=True):
-        before, behind = (one.at(each) - other.at(each) for each in (place, following))
-        found.append(place)
-        if before * behind < 0:
-            found.append(place + (following - place) * before / (before - behind))
-    return covering((place, min(one.at(place), other.at(place))) for place in found)
+        before, after = (left.at(point) - right.at(point) for point in (place, following))
+        corners.append(place)
+        if before * after < 0:
+            corners.append(place + (following - place) * before / (before - after))
+    return covering((place, min(left.at(place), right.at(place))) for place in corners)
 
 
 def covering(points: Iterable[Point]) -> Concave:
-    """The least such function from 0 on that is nowhere below some points, at places and with values >= 0."""
+    """Return the smallest such function on [0, oo) that is nowhere below some points with values >= 0."""
     hull: list[Point] = []
     for place, value in sorted(((NOTHING, NOTHING), *points)):
         if hull and value <= hull[-1][1]:
-            # What does not rise is below already.
+            # The hull is nondecreasing, so it is not below this point.
             continue
         if hull and place == hull[-1][0]:
             hull.pop()
@@ -105,6 +104,6 @@ def _slope(left: Point, right: Point) -> fmpq:
 
 
 def steep(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
-    """Pieces that rise, from steep to flat."""
+    """Sort the pieces of positive slope and width from steep to flat."""
     rising = [(width, slope) for width, slope in pieces if width > 0 and slope > 0]
-    return tuple(sorted(rising, key=lambda each: -each[1]))
+    return tuple(sorted(rising, key=lambda piece: -piece[1]))

@@ -1,4 +1,4 @@
-"""Facts from conditions that need taking apart first: those with max and min, and those on powers of two."""
+"""Derives facts from conditions that must be split first: those with max and min, and those on powers of two."""
 
 from __future__ import annotations
 
@@ -6,54 +6,57 @@ from collections.abc import Sequence
 from itertools import islice, product
 
 from archline.algebra import atoms as a
+from archline.algebra.bounds import first_exponent, last_exponent
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.records import record
 
 MAX_WAYS = 64
+"""Combinations of alternatives that are tried; of more nothing is learned."""
 MAX_RAISED = 64
+"""Integers by which the lower bound of a symbol is raised at most."""
 Values = tuple[Poly, ...]
 
 
 @record
 class Knowledge:
-    """Facts; the values >= 0 that they were made from; and of what at least one way is true, all of its values >= 0."""
+    """Facts, the nonnegative values that they were made from, and disjunctions that are not decided yet."""
 
     facts: Facts
     nonnegative: Values = ()
     pending: tuple[tuple[Values, ...], ...] = ()
 
     def learn(self, ways: Sequence[Values]) -> Knowledge | None:
-        """What follows where, in at least one way, all values are >= 0; None where no way is possible.
+        """Return what follows if in at least one alternative all values are >= 0; None if all are impossible.
 
-        A max at most something is all of its arguments at most that. A max at least something is one of them at least
-        that: what all possible ways have in common is learned, and the rest waits for more.
+        max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
+        have in common is learned, and the disjunction remains pending.
         """
-        pending = (*self.pending, tuple(each for values in ways for each in _together(values)))
-        candidates = [sum(each, ()) for each in islice(product(*pending), MAX_WAYS + 1)]
+        pending = (*self.pending, tuple(part for values in ways for part in _together(values)))
+        candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_WAYS + 1)]
         if len(candidates) > MAX_WAYS:
             return self
-        possible = [known for each in candidates if not (known := self._with(each)).impossible]
+        possible = [extended for candidate in candidates if not (extended := self._with(candidate)).impossible]
         if not possible:
             return None
         if len(possible) == 1:
             return possible[0]
-        values = {value.key: value for each in candidates for value in each}
-        common = tuple(v for _, v in sorted(values.items()) if all(each.facts.nonnegative(v) for each in possible))
+        values = {value.key: value for candidate in candidates for value in candidate}
+        common = tuple(v for _, v in sorted(values.items()) if all(case.facts.nonnegative(v) for case in possible))
         return Knowledge(self._with(common).facts, (*self.nonnegative, *common), pending)
 
     def _with(self, values: Values) -> Knowledge:
-        together = (*self.nonnegative, *values)
-        return Knowledge(_taught(self.facts, together), together)
+        nonnegative = (*self.nonnegative, *values)
+        return Knowledge(_taught(self.facts, nonnegative), nonnegative)
 
     @property
     def impossible(self) -> bool:
-        """Whether the facts contradict each other, as far as that can be decided."""
+        """Whether the facts are found to contradict each other."""
         return any(self.facts.nonnegative(-self.facts.simplify(value) - ONE) for value in self.nonnegative)
 
 
 def _taught(facts: Facts, values: Values) -> Facts:
-    """The facts with every value known to be >= 0; in two rounds, as one may decide a max in another."""
+    """Assume that every value is >= 0, in two passes, since one may decide a max in another."""
     for _ in range(2):
         for value in values:
             if not facts.nonnegative(value):
@@ -62,10 +65,10 @@ def _taught(facts: Facts, values: Values) -> Facts:
 
 
 def _transitive(facts: Facts) -> Facts:
-    """Lower bounds are at most upper bounds: 17 <= m and m <= n make n >= 17. From the youngest symbol on."""
+    """Derive that lower bounds are <= upper bounds, youngest symbol first: 17 <= m and m <= n -> n >= 17."""
     for name in reversed(facts.bounds):
-        known = facts.bounds[name]
-        for low, high in product(known.lower, known.upper):
+        bounds = facts.bounds[name]
+        for low, high in product(bounds.lower, bounds.upper):
             value = high - low
             if not value.is_constant and not facts.nonnegative(value):
                 facts = _raised(facts.with_nonnegative(_of_exponents(value)), value)
@@ -73,29 +76,29 @@ def _transitive(facts: Facts) -> Facts:
 
 
 def _raised(facts: Facts, value: Poly) -> Facts:
-    """The facts where a value of one integer is >= 0, of which the least one may be raised: 2^k < 4^k makes k >= 1."""
+    """Assume value >= 0 of one integer symbol, and raise its lower bound where that follows: 2^k < 4^k -> k >= 1."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):
         return facts
     (name,) = names
-    least = facts.bounds[name].least
-    if least is None:
+    minimum = facts.bounds[name].least
+    if minimum is None:
         return facts
-    raised = least
-    while raised < least + MAX_RAISED:
-        there = value.substitute({name: Poly.constant(raised)})
-        if not there.is_constant or there.constant_term >= 0:
+    raised = minimum
+    while raised < minimum + MAX_RAISED:
+        result = value.substitute({name: Poly.constant(raised)})
+        if not result.is_constant or result.constant_term >= 0:
             break
         raised = raised + 1
-    return facts if raised == least else facts.with_nonnegative(Poly.symbol(name) - raised)
+    return facts if raised == minimum else facts.with_nonnegative(Poly.symbol(name) - raised)
 
 
 def _together(values: Values) -> list[Values]:
-    return [sum(each, ()) for each in product(*map(conjunctions, values))]
+    return [sum(choice, ()) for choice in product(*map(conjunctions, values))]
 
 
 def conjunctions(value: Poly) -> list[Values]:
-    """Value >= 0 as alternatives, in each of which all of some values without max(0, e) are >= 0."""
+    """Write value >= 0 as a list of alternatives, each of values without max(0, e) that are all >= 0."""
     for atom in sorted(value.atoms(), key=str, reverse=True):
         if not isinstance(atom, a.PositivePart):
             continue
@@ -111,37 +114,40 @@ def conjunctions(value: Poly) -> list[Values]:
 
 @record
 class Alternatives:
-    """A value as the largest (or, `least`, the smallest) of others, each of which may again be one."""
+    """A value as the maximum (if `least`, the minimum) of parts, which may be alternatives themselves."""
 
     parts: tuple[Poly | Alternatives, ...]
     least: bool
 
 
 def alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
-    """A maximum or minimum taken apart, as far as it holds an atom of a kind."""
-    for atom in sorted(value.atoms(), key=lambda each: -len(each.key)):
-        if isinstance(atom, a.PositivePart) and any(isinstance(each, kind) for each in atom.argument.atoms_within()):
+    """Split a maximum or minimum into its operands if an atom of a kind occurs in it."""
+    for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
+        if isinstance(atom, a.PositivePart) and any(isinstance(inner, kind) for inner in atom.argument.atoms_within()):
             parts = value.coefficients(atom)
             if set(parts) - {0, 1} or not parts[1].is_constant:
                 continue
-            # c*max(0, e) with c = -1 makes the smaller of two; with another factor it still lies between its ends.
+            # c*max(0, e) with c < 0 makes a minimum; it lies between its values at 0 and at e.
             ends = (_replaced(value, atom, ZERO), _replaced(value, atom, atom.argument))
-            return Alternatives(tuple(alternatives(each, kind) for each in ends), parts[1].constant_term < 0)
+            return Alternatives(tuple(alternatives(end, kind) for end in ends), parts[1].constant_term < 0)
     return value
 
 
 def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
-    return value.map_atoms(lambda each: new if each == atom else None)
+    return value.map_atoms(lambda candidate: new if candidate == atom else None)
 
 
 def _of_exponents(value: Poly) -> Poly:
-    """c*2^e - d >= 0 or d - c*2^e >= 0 as a condition on the exponent e."""
+    """Rewrite c*2^e - d >= 0 or d - c*2^e >= 0 as a condition on the exponent e."""
     match [(monomial, coefficient) for monomial, coefficient in value.terms.items() if monomial]:
         case [(((a.Exponential() as atom, power),), coefficient)] if atom.base == 2 and power > 0:
             limit = -value.constant_term / coefficient
             exponent = atom.exponent.scaled(power)
-            if coefficient > 0:
-                return exponent - (max(0, int(limit.ceil()) - 1).bit_length() if limit > 0 else 0)
-            return int(limit.floor()).bit_length() - 1 - exponent if limit >= 1 else -ONE
+            if limit <= 0:
+                # 2^e + d >= 0 says nothing, and -2^e - d >= 0 is false.
+                return ONE if coefficient > 0 else -ONE
+            if not a.is_integral(exponent):
+                return value
+            return exponent - first_exponent(2, limit) if coefficient > 0 else last_exponent(2, limit) - exponent
         case _:
             return value

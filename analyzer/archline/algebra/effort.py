@@ -1,6 +1,6 @@
-"""How much work a derivation may take: so many term products; what only sharpens answers, also so much time.
+"""Limits the work of derivations by a number of term products, and that of optional refinements also by time.
 
-Answers do not depend on the machine but where a command has a time limit and says that it was reached.
+Results depend on the machine only if a command has a time limit and reports that it was reached.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 EVERY = 64
-"""After about so many term products the clock is read."""
+"""The number of term products after which the clock is read."""
 LATE = 15 * EVERY
-"""So many more are counted then where the time is up: a derivation that is needed is to end soon as well."""
+"""The term products charged at each reading once the time is up, so that a required derivation ends soon as well."""
 
 
 class TooComplexError(Exception):
-    """An expression outgrew what it may take; the cost it belongs to is reported as unknown, with this reason."""
+    """An expression exceeded a limit; the cost that it belongs to is reported as unknown, with this reason."""
 
 
 OUT_OF_TIME = "the time limit was reached"
 
 
 class OutOfBudgetError(TooComplexError):
-    """The whole derivation grew too large; a coarser one may still succeed."""
+    """The whole derivation exceeded its limit; a coarser one may still succeed."""
 
 
 class Clock:
-    """When the time of a command is up, in seconds of processor time, and whether that left anything out."""
+    """The end of a command's time in seconds of processor time, and whether work was left out because of it."""
 
     until: float | None = None
     late = False
 
 
 def allow(seconds: float) -> None:
-    """Let what only sharpens answers take so long from now on; 0 for as long as it needs, and nothing is left out."""
+    """Allow optional refinements the given seconds from now on; 0 removes the limit, and nothing is left out."""
     Clock.until = process_time() + seconds if seconds else None
     Clock.late = Clock.late and bool(seconds)
 
 
 def late() -> bool:
-    """Whether the time is up: what only sharpens an answer is left out then, which the command says."""
+    """Test whether the time is up; if so, record that a refinement is left out, which the command reports."""
     effort = _current.get()
     until = Clock.until if effort is None or effort.until is None else effort.until
     if until is None or process_time() < until:
@@ -56,7 +56,7 @@ def late() -> bool:
 
 
 class Effort:
-    """The term products that are left of a limit; what only sharpens an answer also ends when its time is up."""
+    """The term products that remain of a limit; optional refinements also end when their time is up."""
 
     __slots__ = ("left", "until")
 
@@ -74,12 +74,12 @@ class Effort:
             self.left -= LATE
 
 
-# One a thread: servers and notebooks derive in several.
+# One for each thread: servers and notebooks derive in several.
 _current: ContextVar[Effort | None] = ContextVar("effort", default=None)
 
 
 def spend(amount: int) -> None:
-    """Count work against the limits of the blocks around; raises OutOfBudgetError when one is used up."""
+    """Count work against the limits of the enclosing blocks; raises OutOfBudgetError when one is used up."""
     effort = _current.get()
     if effort is not None:
         effort.spend(amount)
@@ -87,11 +87,11 @@ def spend(amount: int) -> None:
 
 @contextmanager
 def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[None]:
-    """Limit the work of the block to about so many term products; raises OutOfBudgetError beyond.
+    """Limit the work of the block to about this number of term products; raises OutOfBudgetError beyond it.
 
-    A limit around it holds as well, except for a block with its `own`: what such a block finds does not depend on what
-    was derived before; it sharpens an answer that there is without, and ends after half of the time that a command has
-    left, so that what follows has some too. The block's work `counts` for the limit around it or not.
+    An enclosing limit applies too, except to a block with its `own`, whose result is independent of what was derived
+    before. Such a block refines a result that exists without it, and ends after half of the time that a command has
+    left, so that later steps have some too. If `counts`, the work of the block is charged to the enclosing limit.
     """
     outer = _current.get()
     limit = terms if outer is None or own else min(outer.left, terms)
@@ -110,7 +110,7 @@ def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[N
 
 
 def search(find: Callable[[], T], otherwise: T) -> T:
-    """What a search finds that only sharpens an answer; else the answer that there is without: it ends in time."""
+    """Return the result of a search that only refines, or `otherwise` if the search exceeds its time."""
     try:
         with budget(maxsize, own=True):
             return find()

@@ -1,4 +1,4 @@
-"""Exact quotients of polynomials, and counts that are products of extents, such as 2*k*(n - k + 1)."""
+"""Divides polynomials exactly, and factors counts that are products of extents, such as 2*k*(n - k + 1)."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from archline.numbers import fmpq, fmpq_mpoly_ctx
 
 MAX_TERMS = 64
 MAX_DIVISION = 4
-"""Steps of a division for each term of what is divided."""
+"""Steps of a division for each term of the dividend."""
 
 
 @lru_cache(maxsize=1024)
 def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
-    """The number and the powers that a polynomial is the product of, if all are of degree 1 and one is a difference.
+    """Factor a polynomial into a number and powers, if all factors are of degree 1 and at least one is a difference.
 
-    A difference has several sizes and a term that is subtracted; products of others are read as sums.
+    A difference has several sizes and a term that is subtracted; products without one are easier to read as sums.
     """
     names, terms = sorted(value.names), value.terms
     if len(names) < 2 or not 2 < len(terms) <= MAX_TERMS or min(terms.values()) > 0:
         return None
     if not all(isinstance(atom, Symbol) and power > 0 for monomial in terms for atom, power in monomial):
         return None
-    powers = [(coefficient, {atom.key: power for atom, power in each}) for each, coefficient in terms.items()]
-    rows = {tuple(each.get(name, 0) for name in names): coefficient for coefficient, each in powers}
+    powers = [(coefficient, {atom.key: power for atom, power in monomial}) for monomial, coefficient in terms.items()]
+    rows = {tuple(exponents.get(name, 0) for name in names): coefficient for coefficient, exponents in powers}
     number, parts = fmpq_mpoly_ctx.get(names, "lex").from_dict(rows).factor()
-    found: list[tuple[Poly, int]] = []
+    factors: list[tuple[Poly, int]] = []
     for part, power in parts:
         linear = part.to_dict()
         if part.total_degree() > 1:
             return None
-        each = total((Poly.symbol(names[row.index(1)]) if 1 in row else ONE).scaled(c) for row, c in linear.items())
-        # Most of what is added up is added.
+        extent = total((Poly.symbol(names[row.index(1)]) if 1 in row else ONE).scaled(c) for row, c in linear.items())
+        # The sign is chosen so that most terms are positive.
         sign = -1 if 2 * sum(c < 0 for c in linear.values()) > len(linear) else 1
         scale = sign * min(map(abs, linear.values()))
         number *= scale**power
-        found.append((each / scale, power))
-    differs = any(len(each.names) > 1 and min(each.terms.values()) < 0 for each, _ in found)
-    return (number, tuple(found)) if differs and number > 0 and sum(power for _, power in found) > 1 else None
+        factors.append((extent / scale, power))
+    differs = any(len(extent.names) > 1 and min(extent.terms.values()) < 0 for extent, _ in factors)
+    return (number, tuple(factors)) if differs and number > 0 and sum(power for _, power in factors) > 1 else None
 
 
 def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
-    """Value / divisor where the division of polynomials leaves no remainder, else None."""
+    """Return value / divisor if the polynomial division leaves no remainder, else None."""
     if not divisor:
         raise ZeroDivisionError
     lead = max(divisor.terms, key=_rank)
@@ -63,8 +63,10 @@ def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
 
 
 def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly, Poly] | None:
-    """Split value = whole*divisor + rest, `whole` with integer coefficients (any, and powers below the line, if the
-    division is known to be exact). None where the divisor is a sum that does not divide the value.
+    """Split value = whole*divisor + rest, where `whole` has integer coefficients, or return None.
+
+    If the division is `exact`, coefficients may be fractions, and exponents negative. None if the divisor is 0, or a
+    sum that does not divide the value.
     """
     if not divisor:
         return None
@@ -84,7 +86,7 @@ def divide_terms(value: Poly, divisor: Poly, exact: bool = False) -> tuple[Poly,
 
 
 def _monomial_quotient(monomial: Monomial, factor: Monomial, exact: bool) -> Monomial | None:
-    """The quotient of monomials; only powers such as 2^d may end up below the line."""
+    """Return the quotient of monomials, or None; if `exact`, powers such as 2^d may be in the denominator."""
     powers = dict(monomial)
     for atom, power in factor:
         powers[atom] = powers.get(atom, 0) - power
@@ -94,10 +96,10 @@ def _monomial_quotient(monomial: Monomial, factor: Monomial, exact: bool) -> Mon
 
 
 def _rank(monomial: Monomial) -> tuple[tuple[str, int], ...]:
-    """An order of monomials that products keep: by the power of the last atom, then of the one before it."""
+    """Return the key of a monomial order that products preserve: by the power of the last atom, then the one before."""
     return monomial_key(monomial[::-1])
 
 
 def monomial_key(monomial: Monomial) -> tuple[tuple[str, int], ...]:
-    """An order of monomials by their atoms, the first one first."""
+    """Return a sort key of monomials by their atoms, first atom first."""
     return tuple((atom.key, power) for atom, power in monomial)

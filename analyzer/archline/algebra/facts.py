@@ -1,8 +1,8 @@
-"""What is known of the symbols, and proofs that an expression is nonnegative under it.
+"""Holds what is known of the symbols, and proves that expressions are nonnegative under it.
 
 Symbols are ordered by age: sizes first, then loop variables from the outermost in. Each has lower and upper bounds in
 older symbols only, so that eliminating the youngest symbol first always ends. A proof replaces a symbol by a bound
-that can only make the expression smaller; what remains at the end is a constant. No proof found means only that.
+that can only make the expression smaller; what remains at the end is a constant. A failed proof refutes nothing.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from archline.records import field, record
 
 _PARTS = attrgetter("parts")
 MORE_STEPS = 100
-"""Steps of a proof by integrality: those that succeed take a quarter of these."""
+"""Steps of a proof by integrality; successful ones take a quarter of these."""
 FEW_STEPS = 20
-"""Those of a proof where the time of a command is up."""
+"""Steps of a proof once the time of a command is up."""
 
 
 class _Ages(dict[Atom, tuple[int, int, str]]):
-    """The ages of atoms, each found once."""
+    """The ages of atoms, each computed once."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         super().__init__()
-        self._symbols = {name: age for age, name in enumerate(symbols)}
+        self._symbols = {name: index for index, name in enumerate(symbols)}
 
     def __missing__(self, atom: Atom) -> tuple[int, int, str]:
-        inside = max((self._symbols.get(name, len(self._symbols)) for name in atom.names), default=-1)
-        self[atom] = found = inside, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
-        return found
+        youngest = max((self._symbols.get(name, len(self._symbols)) for name in atom.names), default=-1)
+        self[atom] = age = youngest, 0 if isinstance(atom, Symbol) else 1 + len(atom.key), atom.key
+        return age
 
 
 @record(eq=False)
@@ -70,20 +70,20 @@ class Facts:
     rewrites: dict[str, Poly] = field(default_factory=dict)
     quotients: dict[str, Poly] = field(default_factory=dict)
     powers: tuple[Power, ...] = ()
-    # What was proved under these facts, and the facts made from them: derivations ask the same again and again.
+    # Results of proofs and facts made from these facts, cached because derivations repeat queries.
     proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
-    # The same as it was asked, which is found without scaling it first.
+    # Results of proofs by the value before scaling, which saves scaling it.
     _asked: dict[Poly, bool] = field(default_factory=dict, repr=False)
     _extended: dict[tuple[str, tuple[Poly, ...], tuple[Poly, ...]], Facts] = field(default_factory=dict, repr=False)
     _taught: dict[Poly, Facts] = field(default_factory=dict, repr=False)
     _simplified: dict[Atom, Poly] = field(default_factory=dict, repr=False)
-    # What else was found under these facts, by what asks: it is freed with them, whatever it refers to.
+    # Results of other modules under these facts, by their keys; freed with the facts even if they refer to them.
     found: dict[object, object] = field(default_factory=dict, repr=False)
-    # The youngest symbol, and the facts before it was added: they decide the same about all that it is not in.
+    # The youngest symbol, and the facts before it, which decide the same about values without it.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
     def unused(self, name: str) -> str:
-        """The name, primed until no symbol has it."""
+        """Return the name, primed until no symbol has it."""
         while name in self.bounds:
             name += "'"
         return name
@@ -92,28 +92,28 @@ class Facts:
     def with_symbol(self, name: str, lower: Iterable[Poly] = (), upper: Iterable[Poly] = ()) -> Facts:
         """Add the youngest symbol with its bounds (both inclusive)."""
         key = name, tuple(lower), tuple(upper)
-        known = self._extended.get(key)
-        if known is None:
-            added = {old: each for old, each in self.bounds.items() if old != name}
-            added[name] = Bounds(*key[1:])
+        facts = self._extended.get(key)
+        if facts is None:
+            bounds = {old: bound for old, bound in self.bounds.items() if old != name}
+            bounds[name] = Bounds(*key[1:])
             before = None if name in self.bounds else (name, self)
-            known = Facts(added, self.rewrites, self.quotients, self.powers, _before=before)
-            self._extended[key] = known
-        return known
+            facts = Facts(bounds, self.rewrites, self.quotients, self.powers, _before=before)
+            self._extended[key] = facts
+        return facts
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
-        """The same divisibility under other bounds, of symbols from the oldest to the youngest."""
+        """Return facts of the same divisibility with other bounds, of symbols from the oldest to the youngest."""
         return Facts(bounds, self.rewrites, self.quotients, self.powers)
 
     def oldest(self, names: frozenset[str]) -> Facts:
-        """The facts without the youngest symbols, as far as none of the names is among them: they decide the same."""
+        """Return the facts without younger symbols than the names: they decide the same about the names."""
         facts = self
         while facts._before is not None and facts._before[0] not in names:
             facts = facts._before[1]
         return facts
 
     def unproved(self) -> Facts:
-        """The same, nothing kept of what was proved under them."""
+        """Return equal facts without cached results of proofs."""
         before = self._before and (self._before[0], self._before[1].unproved())
         return Facts(self.bounds, self.rewrites, self.quotients, self.powers, _before=before)
 
@@ -121,57 +121,57 @@ class Facts:
         return Facts(self.bounds, rewrites, quotients, powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
-        """Add the fact value >= 0, as a bound on the youngest symbol in it; dropped where it gives none."""
-        known = self._taught.get(value)
-        if known is None:
-            known = self._taught[value] = self._with_nonnegative(value)
-        return known
+        """Add the fact value >= 0 as a bound on the youngest symbol in it; dropped where it gives none."""
+        facts = self._taught.get(value)
+        if facts is None:
+            facts = self._taught[value] = self._with_nonnegative(value)
+        return facts
 
     def _with_nonnegative(self, value: Poly) -> Facts:
-        young = self._youngest(value)
-        if isinstance(young, a.Exponential):
-            bound = of_exponent(value, young)
+        youngest = self._youngest(value)
+        if isinstance(youngest, a.Exponential):
+            bound = of_exponent(value, youngest)
             return self if bound is None else self.with_nonnegative(bound)
-        if isinstance(young, a.CeilLog2) and (bound := of_leaves(value, young)) is not None:
+        if isinstance(youngest, a.CeilLog2) and (bound := of_leaves(value, youngest)) is not None:
             return self.with_nonnegative(bound)
-        if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) != 1:
+        if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) != 1:
             return self
-        parts = value.coefficients(young)
+        parts = value.coefficients(youngest)
         slope, rest = parts[1], parts.get(0, ZERO)
-        known = self.bounds[young.name]
+        bounds = self.bounds[youngest.name]
         if slope.is_constant:
             bound = tightened(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
             changed = (
-                Bounds((*known.lower, bound), known.upper)
+                Bounds((*bounds.lower, bound), bounds.upper)
                 if slope.constant_term > 0
-                else Bounds(known.lower, (*known.upper, bound))
+                else Bounds(bounds.lower, (*bounds.upper, bound))
             )
         elif self.nonnegative(slope - 1):
-            # slope*v >= -rest: an integer v is at least ceil(-rest/slope).
-            changed = Bounds((*known.lower, -a.floor_div(rest, slope)), known.upper)
+            # slope*v >= -rest -> v >= ceil(-rest/slope) for an integer v
+            changed = Bounds((*bounds.lower, -a.floor_div(rest, slope)), bounds.upper)
         elif self.nonnegative(-slope - 1):
-            changed = Bounds(known.lower, (*known.upper, a.floor_div(rest, -slope)))
+            changed = Bounds(bounds.lower, (*bounds.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return self.with_bounds({**self.bounds, young.name: changed})._passed_on(changed)
+        return self.with_bounds({**self.bounds, youngest.name: changed})._passed_on(changed)
 
     def _passed_on(self, bounds: Bounds) -> Facts:
-        """Where a symbol is 2 at least, so is an older one that it never exceeds."""
-        facts, least = self, bounds.numbers[False]
-        if least is not None:
+        """Apply the constant lower bound of a symbol to older symbols that bound it from above."""
+        facts, minimum = self, bounds.numbers[False]
+        if minimum is not None:
             for end in bounds.upper:
                 older = a.single_atom(end)
-                if isinstance(older, Symbol) and not facts.nonnegative(end - least):
-                    facts = facts.with_nonnegative(end - least)
+                if isinstance(older, Symbol) and not facts.nonnegative(end - minimum):
+                    facts = facts.with_nonnegative(end - minimum)
         return facts
 
     def with_nonnegative_in_any_order(self, value: Poly) -> Facts:
-        """Add the fact value >= 0, such as m^2 - c >= 0, which bounds c but not m.
+        """Add the fact value >= 0, even if it bounds only an older symbol: m^2 - c >= 0 bounds c but not m.
 
         Then c becomes the youngest, if no other symbol is bounded in terms of it.
         """
-        young = self._youngest(value)
-        if not isinstance(young, Symbol) or young.name not in self.bounds or value.degree(young) == 1:
+        youngest = self._youngest(value)
+        if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) == 1:
             return self.with_nonnegative(value)
         common = common_factor(value)
         if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
@@ -181,37 +181,37 @@ class Facts:
             return self
         for atom in sorted(value.atoms(), key=self.ages.__getitem__, reverse=True):
             slope = value.coefficients(atom).get(1, ZERO)
-            bounded = (end for name, each in self.bounds.items() for end in (*each.lower, *each.upper))
+            bounded = (end for name, bounds in self.bounds.items() for end in (*bounds.lower, *bounds.upper))
             if value.degree(atom) == 1 and slope.is_constant and not any(atom.key in end.names for end in bounded):
-                rest = {name: each for name, each in self.bounds.items() if name != atom.key}
+                rest = {name: bounds for name, bounds in self.bounds.items() if name != atom.key}
                 return self.with_bounds({**rest, atom.key: self.bounds[atom.key]}).with_nonnegative(value)
         return self
 
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
-        """Whether value >= 0 is proved."""
-        known = self.at_once(value)
-        if known is None:
-            known = self._asked.get(value)
-        if known is None:
-            known = self._nonnegative(scaled_to_one(value))
-            if known or not Clock.late:
-                self._asked[value] = known
-        return known
+        """Test whether value >= 0 is proved."""
+        proved = self.at_once(value)
+        if proved is None:
+            proved = self._asked.get(value)
+        if proved is None:
+            proved = self._nonnegative(scaled_to_one(value))
+            if proved or not Clock.late:
+                self._asked[value] = proved
+        return proved
 
     def _nonnegative(self, value: Poly) -> bool:
         facts = self.oldest(value.names)
-        known = facts.proved.get(value)
-        if known is None:
-            known = not facts._corner.refutes(value)
-            if known and late():
+        proved = facts.proved.get(value)
+        if proved is None:
+            proved = not facts._corner.refutes(value)
+            if proved and late():
                 return EliminationSearch(facts, FEW_STEPS).holds(value)
-            known = known and (EliminationSearch(facts).holds(value) or facts._by_integrality(value))
-            facts.proved[value] = known
-        return known
+            proved = proved and (EliminationSearch(facts).holds(value) or facts._by_integrality(value))
+            facts.proved[value] = proved
+        return proved
 
     def at_once(self, value: Poly) -> bool | None:
-        """Whether d >= 0 or c*v + d >= 0, for a symbol v and numbers: most of what proofs ask. None: not decided."""
+        """Decide d >= 0 or c*v + d >= 0 for a symbol v and numbers, the most frequent queries; else None."""
         terms = value.terms
         rest = terms.get(ONE_MONOMIAL, NOTHING)
         if len(terms) != (2 if rest else 1):
@@ -222,7 +222,7 @@ class Facts:
         return None
 
     def _between_numbers(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
-        """Whether the numbers that bound a symbol imply factor*symbol + rest >= 0; None where other bounds may."""
+        """Decide factor*symbol + rest >= 0 by the constant bounds; None if other bounds may prove it."""
         bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
         end = bounds.numbers[falls]
         if end is not None and (factor * end + rest).p >= 0:
@@ -230,18 +230,18 @@ class Facts:
         return False if bounds.plain[falls] else None
 
     def refutes(self, value: Poly) -> bool:
-        """Whether the value is below 0 somewhere: no proof of anything else is to be looked for."""
+        """Test whether the value is negative at a sample point, so that no proof of value >= 0 exists."""
         facts = self.oldest(value.names)
-        return facts._corner.refutes(value) or any(each.refutes(value) for each in facts._apart)
+        return facts._corner.refutes(value) or any(witness.refutes(value) for witness in facts._apart)
 
     @cached_property
     def _corner(self) -> Witness:
-        """Where all symbols are the least that they may be: the older ones as they are without the youngest."""
+        """The point where all symbols are minimal, extended from the point of the facts without the youngest."""
         if self._before is not None:
             name, facts = self._before
-            known: Witness | None = vars(facts).get("_corner")
-            if known is not None:
-                return known.beside((name, self.bounds[name].lower, self.bounds[name].upper))
+            witness: Witness | None = vars(facts).get("_corner")
+            if witness is not None:
+                return witness.beside((name, self.bounds[name].lower, self.bounds[name].upper))
         return Witness(CORNER, self._known)
 
     @cached_property
@@ -250,30 +250,30 @@ class Facts:
 
     @property
     def _known(self) -> Iterator[Known]:
-        return ((name, each.lower, each.upper) for name, each in self.bounds.items())
+        return ((name, bounds.lower, bounds.upper) for name, bounds in self.bounds.items())
 
     def _by_integrality(self, value: Poly) -> bool:
-        """An integer is at least 0 where it is above -1; floors lose less than 1 each to their fractions."""
+        """Prove that an integer is >= 0 by proving that it is > -1; each floor loses less than 1 to its fraction."""
         moduli = {atom.modulus for atom in value.atoms() if isinstance(atom, a.Floor)}
         if not moduli or not a.is_integral(value):
             return False
-        symbolic = [each for each in moduli if not each.is_constant]
-        number = Poly.constant(common_multiple(each.constant_term for each in moduli if each.is_constant))
+        symbolic = [modulus for modulus in moduli if not modulus.is_constant]
+        number = Poly.constant(common_multiple(modulus.constant_term for modulus in moduli if modulus.is_constant))
         if len(symbolic) < len(moduli) and EliminationSearch(self, MORE_STEPS).holds(value + 1 - number**-1):
             return True
         if len(symbolic) != 1 or not self.positive(symbolic[0]):
             return False
-        # Times what all floors are divided by, which their fractions are free of.
+        # Multiplied by the common modulus, the fractions become integers.
         scale = number * symbolic[0]
         return EliminationSearch(self, MORE_STEPS).holds(value * scale + scale - 1)
 
     def positive(self, value: Poly) -> bool:
-        """Whether the integer `value` is proved to be at least 1."""
+        """Test whether the integer `value` is proved to be at least 1."""
         return self.nonnegative(value - 1)
 
     @cached_property
     def ages(self) -> Mapping[Atom, tuple[int, int, str]]:
-        """Youngest symbol inside an atom, then depth: a composite is younger than what it is made of."""
+        """Sort keys of atoms: the youngest symbol inside, then depth; a composite is younger than its parts."""
         return _Ages(self.bounds)
 
     def _youngest(self, value: Poly) -> Atom | None:
@@ -281,7 +281,7 @@ class Facts:
 
     # Simplification
     def positive_part(self, value: Poly) -> Poly:
-        """max(0, value), without the max where the sign is known."""
+        """Return max(0, value), without the maximum where the sign is known."""
         if self.nonnegative(value):
             return value
         if self.nonnegative(-value):
@@ -292,9 +292,9 @@ class Facts:
         return ZERO if whole != value and self.nonnegative(-whole) else a.positive_part(value)
 
     def multiplied_out(self, value: Poly) -> Poly:
-        """The value times what its terms are divided by, as far as that is known to be positive: its sign is the same.
+        """Return the value times its denominators that are known to be positive, which keeps its sign.
 
-        1 - 1/p becomes p - 1.
+        1 - 1/p -> p - 1
         """
         powers: dict[Atom, int] = {}
         for monomial in value.terms:
@@ -307,27 +307,27 @@ class Facts:
         return value
 
     def maximum(self, left: Poly, right: Poly) -> Poly:
-        """max(left, right), decided where it can be."""
+        """Return max(left, right), resolved if the facts decide it."""
         return right + self.positive_part(left - right)
 
     def minimum(self, left: Poly, right: Poly) -> Poly:
-        """min(left, right), decided where it can be."""
+        """Return min(left, right), resolved if the facts decide it."""
         return left - self.positive_part(left - right)
 
     def simplify(self, value: Poly) -> Poly:
-        """Resolve every max, floor and the like that the facts decide."""
+        """Resolve every maximum, floor and rounded logarithm that the facts decide."""
         return value.map_atoms(self._resolve) if any(map(_PARTS, value.atoms())) else value
 
     def _resolve(self, atom: Atom) -> Poly | None:
-        known = self._simplified.get(atom)
-        if known is None:
+        simplified = self._simplified.get(atom)
+        if simplified is None:
             if not atom.parts:
                 return None
             facts = self.oldest(atom.names)
-            known = self._resolved(atom) if facts is self else facts._resolve(atom)
-            assert known is not None
-            self._simplified[atom] = known
-        return known
+            simplified = self._resolved(atom) if facts is self else facts._resolve(atom)
+            assert simplified is not None
+            self._simplified[atom] = simplified
+        return simplified
 
     def _resolved(self, atom: Atom) -> Poly:
         parts = tuple(self.simplify(part) for part in atom.parts)
@@ -350,14 +350,14 @@ class Facts:
         return atom.rebuild(parts)
 
     def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
-        """Terms c*2^x of a value divided by 2^y need no floor where x >= y is known."""
+        """Divide terms c*2^x by 2^y where x >= y is known; only the rest keeps a floor."""
         below = a.exponent_of_two(modulus)
         if below is None:
             return None
         whole, rest = ZERO, ZERO
         for monomial, coefficient in value.terms.items():
-            exponent, others = split_power(monomial)
-            factor = Poly({others: coefficient})
+            exponent, cofactor = split_power(monomial)
+            factor = Poly({cofactor: coefficient})
             if not exponent.is_constant and a.is_integral(factor) and self.nonnegative(exponent - below):
                 whole = whole + factor * a.exponential(2, exponent - below)
             else:
@@ -365,38 +365,38 @@ class Facts:
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
     def _without_integers(self, value: Poly, modulus: Poly) -> Poly | None:
-        """Terms that a modulus such as p divides, w*2^x/2*p with x >= 1 among them, need no floor."""
+        """Take terms that the modulus divides out of a floor, such as w*2^x/2*p with x >= 1 for a modulus p."""
         if len(modulus.terms) != 1 or modulus.is_constant:
             return None
         whole, rest = ZERO, ZERO
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
             quotient = term * modulus**-1
-            if any(isinstance(each, a.Exponential) for each, _ in monomial) and self.integral(quotient):
+            if any(isinstance(atom, a.Exponential) for atom, _ in monomial) and self.integral(quotient):
                 whole = whole + quotient
             else:
                 rest = rest + term
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
     def _level_beside_power(self, value: Poly) -> Poly | None:
-        """ceil(log2(2^x + c)) for an integer c: x + 1 where 1 <= c <= 2^x, and x where 0 <= -c < 2^(x - 1)."""
-        more = value.constant_term
-        exponent = a.exponent_of_two(value - more) if more and more.q == 1 else None
+        """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1)."""
+        offset = value.constant_term
+        exponent = a.exponent_of_two(value - offset) if offset and offset.q == 1 else None
         if exponent is None or not a.is_integral(exponent):
             return None
-        if more > 0:
-            return exponent + 1 if self.nonnegative(exponent - (int(more.p) - 1).bit_length()) else None
-        return exponent if self.nonnegative(exponent - 1 - int(-more.p).bit_length()) else None
+        if offset > 0:
+            return exponent + 1 if self.nonnegative(exponent - (int(offset.p) - 1).bit_length()) else None
+        return exponent if self.nonnegative(exponent - 1 - int(-offset.p).bit_length()) else None
 
     def integral(self, value: Poly) -> bool:
-        """Whether the value is known to be an integer: by its form, or from the exponents of its powers of 2."""
+        """Test whether the value is known to be an integer, by its form or from exponents of its powers of 2."""
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
-            exponent, others = split_power(monomial)
+            exponent, cofactor = split_power(monomial)
             twos = int(coefficient.q).bit_length() - 1
             if not a.is_integral(term) and not (
                 int(coefficient.q) == 1 << twos
-                and a.is_integral(Poly({others: fmpq(1)}))
+                and a.is_integral(Poly({cofactor: fmpq(1)}))
                 and self.nonnegative(exponent - twos)
             ):
                 return False
@@ -409,25 +409,25 @@ class Facts:
         return all(c < 0 for c in value.terms.values()) and self._is_fraction(-value - 1, modulus)
 
     def rewritten(self, name: str) -> Poly:
-        """The symbol, or what it is rewritten to."""
+        """Return the expression that a symbol is rewritten to, by default the symbol."""
         return self.rewrites.get(name) or Poly.symbol(name)
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
-        """Know that `divisor` divides the size `name`: name becomes divisor*`name/divisor`, an integer >= least."""
+        """Assume that `divisor` divides the size `name`: name -> divisor*`name/divisor`, an integer >= least."""
         written = a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)
         quotient = Poly({tuple(pairs): 1 / coefficient})
         label = a.spelled(f"{name}/{written}", quotient)
-        replaced = divisor.substitute(self.rewrites) * Poly.symbol(label)
+        replacement = divisor.substitute(self.rewrites) * Poly.symbol(label)
         extended = self.with_symbol(label, (Poly.constant(least),))
-        rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
+        rewrites = {old: value.substitute({name: replacement}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: quotient}
-        return extended._rewriting({**rewrites, name: replaced}, quotients, self.powers)
+        return extended._rewriting({**rewrites, name: replacement}, quotients, self.powers)
 
     def with_whole(self, value: Poly, divisor: Poly, least: int = 1) -> Facts:
-        """Know that `divisor` divides `value`, products of sizes; their quotient is a symbol of at least `least`."""
+        """Assume that `divisor` divides `value`, products of sizes; their quotient is a symbol >= `least`."""
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
         extended = self.with_symbol(
@@ -437,46 +437,46 @@ class Facts:
         return extended._rewriting(self.rewrites, quotients, self.powers)
 
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
-        """The sum of the terms that are multiples of quotients known to be integers, divided; and the other terms."""
+        """Return the quotient of the terms that are multiples of known integer quotients, and the remaining terms."""
         whole, rest = ZERO, ZERO
         if not self.quotients or len(divisor.terms) != 1:
             return whole, value
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
-            known = self._multiple(term * divisor**-1)
-            whole, rest = (whole, rest + term) if known is None else (whole + known, rest)
+            multiple = self._multiple(term * divisor**-1)
+            whole, rest = (whole, rest + term) if multiple is None else (whole + multiple, rest)
         return whole, rest
 
     def _multiple(self, share: Poly) -> Poly | None:
-        """A quotient of products as an integer times a quotient that is known to be one."""
-        for label, known in self.quotients.items():
-            times = share * known.substitute(self.rewrites) ** -1
-            if self.integral(times):
-                return times * Poly.symbol(label)
+        """Return a quotient of products as an integer times a known integer quotient, else None."""
+        for label, quotient in self.quotients.items():
+            factor = share * quotient.substitute(self.rewrites) ** -1
+            if self.integral(factor):
+                return factor * Poly.symbol(label)
         return None
 
     def with_value(self, name: str, value: Poly) -> Facts:
-        """Know that a size is always an expression in others, which takes its place."""
-        rewrites = {old: each.substitute({name: value}) for old, each in self.rewrites.items()}
+        """Assume that a size always equals an expression in others, which replaces it."""
+        rewrites = {old: rewritten.substitute({name: value}) for old, rewritten in self.rewrites.items()}
         return self._rewriting({**rewrites, name: value}, self.quotients, self.powers)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
-        """Know that the size `name` is 2^(every*k) for an integer k: k becomes the symbol `log2(name)`, the oldest.
+        """Assume that the size `name` is 2^(every*k) for an integer k, the new oldest symbol `log2(name)`.
 
-        What relates other sizes to the power then bounds those sizes: r <= 2^k is a bound of r.
+        Relations of other sizes to the power then bound these sizes: r <= 2^k is a bound of r.
         """
         logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
         label = a.spelled(f"log2({name})", logarithm)
         exponent = Poly.symbol(label).scaled(every)
-        replaced = a.exponential(2, exponent)
+        replacement = a.exponential(2, exponent)
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
-        rewrites = {old: value.substitute({name: replaced}) for old, value in self.rewrites.items()}
+        rewrites = {old: value.substitute({name: replacement}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: logarithm / every}
         powers = (*self.powers, Power(name, label, every))
-        return extended._rewriting({**rewrites, name: replaced}, quotients, powers)
+        return extended._rewriting({**rewrites, name: replacement}, quotients, powers)
 
     def restore(self, value: Poly) -> Poly:
-        """Write sizes again for the symbols that `with_quotient` and `with_power_of_two` put in their place."""
+        """Replace the symbols that `with_quotient` and `with_power_of_two` introduced by the sizes."""
         for power in self.powers:
             value = power.restored(value)
         return value.substitute(self.quotients) if self.quotients else value

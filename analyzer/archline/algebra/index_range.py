@@ -1,4 +1,4 @@
-"""Two indices that begin and end a range: what depends on their distance alone is written in terms of it."""
+"""Writes expressions in two indices that begin and end a range in terms of their distance, if only that matters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from archline.records import record, replace
 
 @record
 class IndexRange:
-    """`high` = `low` + `size`, a name that occurs nowhere else; the least size is known."""
+    """high = low + size, where the name `size` occurs nowhere else; `least` is the known minimum of the size."""
 
     low: str
     high: str
@@ -26,46 +26,44 @@ class IndexRange:
 
     @property
     def distance(self) -> Poly:
-        """The size in terms of the indices."""
         return Poly.symbol(self.high) - Poly.symbol(self.low)
 
     # To terms of the size
     def moved(self, value: Poly) -> Poly:
-        """An expression without the higher index."""
         return value.substitute({self.high: Poly.symbol(self.low) + Poly.symbol(self.size)})
 
     def facts(self, facts: Facts) -> Facts:
-        """What is known of the size and of all else; what speaks of the lower index itself is left out."""
+        """Return the facts of the size and all other symbols; bounds that mention the lower index are dropped."""
         bounds: dict[str, Bounds] = {}
-        for name, known in facts.bounds.items():
+        for name, bound in facts.bounds.items():
             if name == self.high:
                 low = Poly.symbol(self.low)
-                bounds[self.size] = Bounds(self._kept(known.lower, low), self._kept(known.upper, low))
+                bounds[self.size] = Bounds(self._kept(bound.lower, low), self._kept(bound.upper, low))
             elif name != self.low:
-                bounds[name] = Bounds(self._kept(known.lower), self._kept(known.upper))
+                bounds[name] = Bounds(self._kept(bound.lower), self._kept(bound.upper))
         return facts.with_bounds(bounds)
 
     def _kept(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
-        return tuple(each for value in values if self.low not in (each := self.moved(value) - less).names)
+        return tuple(moved for value in values if self.low not in (moved := self.moved(value) - less).names)
 
     def written(self, expr: s.Expr) -> s.Expr:
-        """An expression of the language without the higher index."""
+        """Eliminate the higher index from an expression of the language."""
         low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
         return substituted(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
     def written_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
-        """The same of facts; those that are no comparisons stay as they are."""
-        return tuple(self.written(each) if isinstance(each, s.Binary) else each for each in facts)
+        """Eliminate the higher index from comparisons; facts of other kinds are unchanged."""
+        return tuple(self.written(fact) if isinstance(fact, s.Binary) else fact for fact in facts)
 
     # Back
     def point(self, point: Mapping[str, int]) -> dict[str, int]:
-        """Sizes and indices, with the higher one where the size is given."""
+        """Add the higher index to sizes and indices that include the size."""
         if self.size not in point or self.low not in point:
             return dict(point)
         return {**point, self.high: point[self.low] + point[self.size]}
 
     def tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
-        """An expression as a tree, in terms of `high - low` where that is all that it depends on."""
+        """Write an expression as a tree, in terms of `high - low` if it depends on the indices only so."""
         moved = self.moved(value)
         if self.high not in value.names or self.low in moved.names:
             return to_tree(value, order, may_vanish)
@@ -73,24 +71,23 @@ class IndexRange:
         return self.restored(to_tree(moved, (*order, self.size), vanishing))
 
     def restored(self, expr: s.Expr) -> s.Expr:
-        """An expression of the language with the indices' difference in place of the size."""
+        """Replace the size by the difference of the indices in an expression of the language."""
         return substituted(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
 
     def restored_text(self, text: str) -> str:
-        """The same of a text."""
         distance = f"({self.high} - {self.low})"
         shown = re.sub(rf"\b{self.size}\b", distance, text)
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)
 
 
 def index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) -> IndexRange | None:
-    """The range of two indices of which one is known to be at most the other; none where there are more or fewer."""
+    """Return the range of two indices if one is known to be at most the other; else None."""
     if len(indices) != 2:
         return None
-    taken = {*used, *facts.bounds}
-    size = next(name for name in ("d", "d_", "d__", "d___") if name not in taken)
+    used_names = {*used, *facts.bounds}
+    size = next(name for name in ("d", "d_", "d__", "d___") if name not in used_names)
     for low, high in (tuple(indices), tuple(reversed(indices))):
         if facts.nonnegative(Poly.symbol(high) - Poly.symbol(low)):
-            plain = IndexRange(low, high, size, 0)
-            return replace(plain, least=plain.facts(facts).bounds[size].least or 0)
+            unbounded = IndexRange(low, high, size, 0)
+            return replace(unbounded, least=unbounded.facts(facts).bounds[size].least or 0)
     return None

@@ -1,8 +1,8 @@
-"""The largest value of an expression over a loop variable: what the span of a parallel loop needs.
+"""Derives the maximum of an expression over a loop variable, which the span of a parallel loop needs.
 
 The range is cut where a max changes its branch and where a floor repeats; on each part a monotone expression has its
 maximum at an end. The ends, clamped into the range, are the candidates: each is a value that is taken, and together
-they include the largest.
+they include the maximum.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ from archline.algebra.sums.summation import (
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
 MAX_PRODUCTS = 10_000
-"""How much is spent on the parts of a range, without which there are coarser bounds."""
+"""Term products for the maxima on parts of a range; without them bounds are coarser."""
 MAX_CUTS = 8
-"""Conditions at which a range is cut, which gives up to twice as many parts each time."""
+"""Nested cuts of a range; each one can double the number of parts."""
 
 
 @remembered
 def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """The largest `value` for lo <= variable < hi; needs lo < hi. Raises UnresolvedError."""
+    """Return the maximum of `value` for lo <= variable < hi, given lo < hi. Raises UnresolvedError.
+
+    Parts of the range with values <= 0 may count as 0, so the result is only an upper bound if all values are
+    negative.
+    """
     if variable not in value.names:
         return value
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
@@ -54,17 +58,17 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     try:
         return _over_candidates(value, variable, lo, hi, facts, inside)
     except UnresolvedError:
-        found = [each * some for each, some in peaks(value, variable, lo, hi, facts)]
-        for most in found:
-            if all(facts.nonnegative(most - other) for other in found):
-                return most
+        candidates = [peak * nonempty for peak, nonempty in peaks(value, variable, lo, hi, facts)]
+        for candidate in candidates:
+            if all(facts.nonnegative(candidate - rival) for rival in candidates):
+                return candidate
         raise
 
 
 def peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
-    """The largest values on the parts of a range between conditions; and 1 where that part is not empty, else 0.
+    """Return the maxima on the parts of a range between conditions, each with 1 if that part is not empty, else 0.
 
-    None where one is not known, or not to be at least 0, or where there is one part only.
+    Empty if a maximum is unknown or not known to be nonnegative, or if the range has one part only.
     """
     try:
         with budget(MAX_PRODUCTS):
@@ -76,40 +80,40 @@ def peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[
 def _peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     parts = list(_parts(value, variable, lo, hi, facts, inside, MAX_CUTS))
-    found = []
+    maxima = []
     for part, start, end in parts if len(parts) > 1 else ():
         trips = facts.simplify(end - start)
-        # A part lies within those that it was cut from: where it is not empty, they are not.
-        some = facts.simplify(facts.positive_part(trips) - facts.positive_part(trips - 1))
+        # A part lies within the parts it was cut from, so they are not empty if it is not.
+        nonempty = facts.simplify(facts.positive_part(trips) - facts.positive_part(trips - 1))
         within = facts.with_nonnegative(trips - 1)
         try:
-            most = max_over(part, variable, start, end, within)
+            maximum = max_over(part, variable, start, end, within)
         except UnresolvedError:
             return []
-        if not within.nonnegative(most):
+        if not within.nonnegative(maximum):
             return []
-        found.append((most, some))
-    return found
+        maxima.append((maximum, nonempty))
+    return maxima
 
 
 def _parts(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
-    """A value on the parts of a range between which a condition changes, or the argument of a max its sign."""
+    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0."""
     value = inside.simplify(value)
     if inside.nonnegative(-value):
         yield ZERO, lo, hi
         return
     if facts.nonnegative(lo + 1 - hi):
         value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=complexity)}))
-    atoms = sorted((each for each in value.atoms() if depends(each, variable)), key=str)
+    atoms = sorted((atom for atom in value.atoms() if depends(atom, variable)), key=str)
     possible = [cut for atom in atoms if (cut := cut_at(value, atom, variable, lo, hi, facts, inside))]
     if not possible:
         possible = [cut for atom in atoms if (cut := cut_where_positive(value, atom, variable, lo, hi, facts))]
     if not possible or not cuts:
         yield value, lo, hi
         return
-    cut = min(possible, key=lambda each: complexity(each.middle))
+    cut = min(possible, key=lambda candidate: complexity(candidate.middle))
     if cut.middle != lo:
         below = facts.with_symbol(variable, (lo,), (cut.middle - 1, hi - 1, cut.point - 1))
         yield from _parts(cut.below, variable, lo, cut.middle, facts, below, cuts - 1)
@@ -119,43 +123,43 @@ def _parts(
 
 
 def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
-    """The greater of two values between which a condition (v + c) mod m < t decides, if the range reaches it."""
-    atom = next((each for each in sorted(value.atoms(), key=str) if isinstance(each, a.Floor)), None)
+    """Return the greater of two values that (v + c) mod m < t selects, if the range reaches it, else None."""
+    atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
     pair = None if atom is None else pair_of(value, atom, inside)
     if pair is None or pair.modulus is None:
         return None
     shift = pair.argument - Poly.symbol(variable)
     if variable in shift.names | pair.modulus.names | pair.width.names | pair.weight.names | pair.rest.names:
         return None
-    taken = facts.nonnegative(pair.weight)
-    if not taken and not facts.nonnegative(-pair.weight):
+    added = facts.nonnegative(pair.weight)
+    if not added and not facts.nonnegative(-pair.weight):
         return None
-    holding = pair.width if taken else pair.modulus - pair.width
-    many = facts.nonnegative(hi - lo - (pair.modulus - holding + 1)) and facts.positive(holding)
-    greater = pair.rest + (pair.weight if taken else ZERO)
-    if many or any(facts.simplify(value.substitute({variable: end})) == greater for end in (lo, hi - 1)):
+    residues = pair.width if added else pair.modulus - pair.width
+    reaches_all = facts.nonnegative(hi - lo - (pair.modulus - residues + 1)) and facts.positive(residues)
+    greater = pair.rest + (pair.weight if added else ZERO)
+    if reaches_all or any(facts.simplify(value.substitute({variable: end})) == greater for end in (lo, hi - 1)):
         return greater
     return None
 
 
 def largest(values: list[Poly], facts: Facts) -> Poly:
-    """The maximum of several expressions, leaving out those that another one is proved to reach."""
-    kept: list[Poly] = []
+    """Return the maximum of several expressions, leaving out each that is proved to be at most another one."""
+    maximal: list[Poly] = []
     for value in dict.fromkeys(values):
-        if any(facts.nonnegative(other - value) for other in kept):
+        if any(facts.nonnegative(rival - value) for rival in maximal):
             continue
-        kept = [other for other in kept if not facts.nonnegative(value - other)]
-        kept.append(value)
-    result, *others = kept
-    for value in others:
+        maximal = [rival for rival in maximal if not facts.nonnegative(value - rival)]
+        maximal.append(value)
+    result, *rest = maximal
+    for value in rest:
         result = facts.maximum(result, value)
     return result
 
 
 def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None:
-    """+1 where the expression never falls in the variable, -1 where it never rises, None where not known."""
+    """Return 1 if the expression is nondecreasing in the variable, -1 if nonincreasing, None if unknown."""
     now = Poly.symbol(variable)
-    # Both v and v + 1 lie in the range here.
+    # These facts hold where both v and v + 1 lie in the range.
     pair = inside.with_nonnegative(hi - 2 - now)
     by_atom = _single_direction(value, variable, pair)
     if by_atom is not None:
@@ -175,7 +179,7 @@ def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None
 
 
 def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
-    """Where the variable enters through one atom only, in one power: its direction times the coefficient's sign."""
+    """Return the direction if the variable occurs in one power of one atom only, else None."""
     inside = [atom for atom in value.atoms() if variable in atom.names]
     if len(inside) != 1:
         return None
@@ -193,7 +197,7 @@ def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
 
 
 def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:
-    """How a product changes: the factors must be nonnegative and all change the same way."""
+    """Return the direction of a product of nonnegative factors that all change the same way; 0 if constant."""
     signs = set()
     for atom, power in monomial:
         if variable in atom.names:
@@ -211,7 +215,7 @@ def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, vari
 
 
 def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
-    """Every composite that is a nondecreasing function of its first part changes the way that part does."""
+    """Return the direction of a nondecreasing function of its first part, which is that of the part, else None."""
     if isinstance(atom, Symbol):
         return 1
     if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset):
@@ -226,17 +230,17 @@ def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
 
 
 def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Over all segments the largest gap is `longest` itself, where the data binds it; the rest must not change."""
+    """Replace the only gap by `longest` if the range covers all segments; raises UnresolvedError otherwise."""
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if len(gaps) != 1:
         return value
     (gap,) = gaps
     parts = value.coefficients(gap)
-    everything = (Poly.constant(0), gap.segments.count)
-    whole = covered_segments(gap, variable, lo, hi) == everything and gap.segments.attained
+    all_segments = (Poly.constant(0), gap.segments.count)
+    attained = covered_segments(gap, variable, lo, hi) == all_segments and gap.segments.attained
     constant = all(variable not in part.names for part in parts.values())
     rising = all(facts.nonnegative(part) for power, part in parts.items() if power)
-    if not (whole and constant and rising):
+    if not (attained and constant and rising):
         raise UnresolvedError(gap, variable)
     return value.with_atom(gap, gap.segments.ceiling)
 
@@ -249,8 +253,8 @@ def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
     for shift in range(period):
         points.extend((facts.minimum(lo + shift, last), facts.maximum(last - shift, lo)))
         for cut in cuts:
-            for near in (cut + shift, cut - 1 - shift):
-                points.append(facts.minimum(facts.maximum(near, lo), last))
+            for point in (cut + shift, cut - 1 - shift):
+                points.append(facts.minimum(facts.maximum(point, lo), last))
     points = list(dict.fromkeys(points))
     if len(points) > MAX_CANDIDATES:
         raise UnresolvedError(Symbol(variable), variable)
@@ -258,12 +262,12 @@ def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
 
 
 def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
-    """The points at which some max changes branch, and the common period of the floors."""
+    """Return the points where a maximum changes branch and the common period of floors. Raises UnresolvedError."""
     cuts: list[Poly] = []
     period = 1
     for atom in _composites(value, variable):
         if isinstance(atom, a.PositivePart):
-            if any(depends(each, variable) for each in atom.argument.atoms()):
+            if any(depends(inner, variable) for inner in atom.argument.atoms()):
                 raise UnresolvedError(atom, variable)
             change = threshold(atom, variable, facts)
             if change is None:
@@ -280,27 +284,27 @@ def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
 
 
 def _composites(value: Poly, variable: str) -> list[Atom]:
-    found: list[Atom] = []
-    for atom in sorted((each for each in value.atoms() if depends(each, variable)), key=lambda each: each.key):
-        found.append(atom)
+    composites: list[Atom] = []
+    for atom in sorted((inner for inner in value.atoms() if depends(inner, variable)), key=lambda inner: inner.key):
+        composites.append(atom)
         for part in atom.parts:
-            found.extend(_composites(part, variable))
-    return found
+            composites.extend(_composites(part, variable))
+    return composites
 
 
 def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, inside: Facts) -> None:
-    """On every part, with each max on a fixed branch and in steps of the period, the expression must be monotone."""
+    """Raise UnresolvedError unless the expression is monotone on every branch, in steps of the period."""
     branches = [value]
     for atom in _composites(value, variable):
         if isinstance(atom, a.PositivePart):
             branches = [
-                each.with_atom(atom, chosen) for each in branches for chosen in (Poly.constant(0), atom.argument)
+                branch.with_atom(atom, chosen) for branch in branches for chosen in (Poly.constant(0), atom.argument)
             ]
     if len(branches) > MAX_CANDIDATES:
         raise UnresolvedError(Symbol(variable), variable)
     now = Poly.symbol(variable)
-    apart = inside.with_nonnegative(hi - 1 - period - now)
+    within = inside.with_nonnegative(hi - 1 - period - now)
     for branch in dict.fromkeys(branches):
         step = branch.substitute({variable: now + period}) - branch
-        if not (apart.nonnegative(step) or apart.nonnegative(-step)):
+        if not (within.nonnegative(step) or within.nonnegative(-step)):
             raise UnresolvedError(Symbol(variable), variable)

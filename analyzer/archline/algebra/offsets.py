@@ -1,4 +1,4 @@
-"""Offsets arrays: entries and gaps between them as atoms, and integers that only the data gives."""
+"""Defines atoms for entries of offsets arrays, gaps between entries, and integers known only from the data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from archline.records import record, replace
 
 @record
 class Segments:
-    """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: no such promise).
+    """An offsets array: `count` segments, entries from 0 to `total`, no gap above `longest` (None: not promised).
 
-    `attained` says that `longest` is the largest gap itself, not only a bound on it.
+    `attained` states that `longest` is the largest gap itself, not only a bound on it.
     """
 
     array: str
@@ -26,18 +26,16 @@ class Segments:
 
     @property
     def key(self) -> str:
-        """Identity, for the atoms that refer to it."""
+        """A text that identifies the array in the atoms that refer to it."""
         longest = "" if self.longest is None else f"{self.longest.key}{'' if self.attained else '?'}"
         return f"{self.array}|{self.count.key}|{self.total.key}|{longest}"
 
     @property
     def parts(self) -> tuple[Poly, ...]:
-        """The polynomials inside."""
         shared = (self.count, self.total)
         return shared if self.longest is None else (*shared, self.longest)
 
     def rebuilt(self, parts: tuple[Poly, ...]) -> Segments:
-        """The same array with other sizes."""
         return replace(self, count=parts[0], total=parts[1], longest=parts[2] if len(parts) == 3 else None)
 
 
@@ -83,14 +81,14 @@ class Data(Atom):
 
 
 def offset(segments: Segments, index: Poly) -> Poly:
-    """`array[index]` of an offsets array."""
+    """Return `array[index]` of an offsets array: 0 at 0, and `total` at `count`."""
     if not index:
         return ZERO
     return segments.total if index == segments.count else Poly.of_atom(Offset(segments, index))
 
 
 def as_gaps(value: Poly) -> Poly:
-    """The value with every c*(array[e + 1] - array[e]) written as c*gap."""
+    """Write every c*(array[e + 1] - array[e]) in the value as c*gap."""
     for low in sorted((atom for atom in value.atoms() if isinstance(atom, Offset)), key=str):
         high = Offset(low.segments, low.index + 1)
         factor = value.coefficients(low).get(1)

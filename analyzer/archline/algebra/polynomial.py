@@ -1,8 +1,8 @@
-"""Polynomials with exact rational coefficients over atoms: the one representation of every derived cost.
+"""Represents every derived cost as a polynomial with exact rational coefficients over atoms.
 
 An atom is anything that is not a sum, product or power of others: a size, a loop variable, `max(0, e)`, `floor(e/m)`,
-`ceil(log2(e))` and so on (`archline.algebra.atoms` makes them). What sums and products can express is normal here, so
-two polynomials over the same atoms are equal exactly when their terms are.
+`ceil(log2(e))` and so on (`archline.algebra.atoms` makes them). Sums and products are in normal form, so two
+polynomials over the same atoms are equal exactly when their terms are.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MAX_NUMBER_POWER = 100_000
 
 
 class _OneOfEach(type):
-    """Makes atoms unique: those of a class with the same key are one object, so comparing and hashing cost nothing."""
+    """Interns atoms: those of a class with the same key are one object, so comparing and hashing are cheap."""
 
     def __init__(cls, *args: Any) -> None:
         super().__init__(*args)
         cls._made: WeakValueDictionary[str, Atom] = WeakValueDictionary()
 
     def __call__(cls, *args: Any) -> Any:
-        made = super().__call__(*args)
-        return cls._made.setdefault(made.key, made)
+        atom = super().__call__(*args)
+        return cls._made.setdefault(atom.key, atom)
 
 
 class Atom(metaclass=_OneOfEach):
@@ -42,16 +42,16 @@ class Atom(metaclass=_OneOfEach):
 
     __slots__ = ("__weakref__", "_names", "key", "parts")
     divides = False
-    """Whether quotients that are exact may have it below the line, as they have powers of numbers."""
+    """Whether exact quotients may have the atom in the denominator, as they may have powers of numbers."""
     quotient: ClassVar[Callable[[Poly, Poly], Poly]]
-    """An exact quotient, which is an atom where it is no polynomial: `archline.algebra.atoms` gives the function."""
+    """Divides exactly, with an atom where the result is not a polynomial; set by `archline.algebra.atoms`."""
 
     def __init__(self, key: str, *parts: Poly) -> None:
         self.key, self.parts = key, parts
         self._names: frozenset[str] | None = None
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        """The same construct over other parts, normalised."""
+        """Return the same construct over other parts, normalised."""
         return Poly.of_atom(self)
 
     @property
@@ -91,25 +91,21 @@ class Poly:
     # Construction
     @staticmethod
     def constant(value: Number) -> Poly:
-        """The constant polynomial."""
         coefficient = rational(value)
         return Poly({ONE_MONOMIAL: coefficient} if coefficient else {})
 
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
-        """A power of an atom."""
         return Poly({((atom, exponent),): UNIT}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
-        """A size or variable."""
-        made = Symbol._made.get(name)
-        return Poly.of_atom(Symbol(name) if made is None else made)
+        interned = Symbol._made.get(name)
+        return Poly.of_atom(Symbol(name) if interned is None else interned)
 
     # Queries
     @property
     def is_constant(self) -> bool:
-        """Whether no atom occurs."""
         return not self.terms or (len(self.terms) == 1 and ONE_MONOMIAL in self.terms)
 
     @property
@@ -125,34 +121,34 @@ class Poly:
         return self._names
 
     def atoms(self) -> KeysView[Atom]:
-        """The atoms of the monomials (not those inside other atoms), in their order: results must not vary."""
+        """Return the atoms of the monomials (not those inside other atoms), in their order: results must not vary."""
         if self._atoms is None:
             self._atoms = dict.fromkeys([atom for monomial in self.terms for atom, _ in monomial]).keys()
         return self._atoms
 
     def atoms_within(self) -> Iterator[Atom]:
-        """The atoms of the monomials, and those inside other atoms, at any depth."""
+        """Yield the atoms of the monomials and those inside other atoms, at any depth."""
         for atom in self.atoms():
             yield atom
             for part in atom.parts:
                 yield from part.atoms_within()
 
     def has_more_atoms_than(self, most: int) -> bool:
-        """Whether more atoms stand in it, at any depth."""
+        """Test whether more than `most` atoms occur, at any depth."""
         return next(islice(self.atoms_within(), most, None), None) is not None
 
     def degree(self, atom: Atom) -> int:
-        """The highest exponent of an atom."""
+        """Return the highest exponent of an atom."""
         return max((e for monomial in self.terms for a, e in monomial if a == atom), default=0)
 
     def coefficients(self, atom: Atom) -> dict[int, Poly]:
-        """The polynomial seen as one in `atom`: exponent to coefficient (free of the atom at this level)."""
+        """Return the coefficients as a polynomial in `atom`, by exponent (free of the atom at this level)."""
         result: dict[int, dict[Monomial, fmpq]] = {}
         for monomial, coefficient in self.terms.items():
             exponent = 0
             rest = monomial
-            for index, (each, power) in enumerate(monomial):
-                if each is atom:
+            for index, (candidate, power) in enumerate(monomial):
+                if candidate is atom:
                     exponent = power
                     rest = monomial[:index] + monomial[index + 1 :]
                     break
@@ -177,7 +173,6 @@ class Poly:
     __radd__ = __add__
 
     def _plus(self, number: fmpq) -> Poly:
-        """The sum with a number."""
         if not number:
             return self
         terms = dict(self.terms)
@@ -231,11 +226,9 @@ class Poly:
     __rmul__ = __mul__
 
     def positive_terms(self) -> Poly:
-        """The terms with positive coefficients."""
         return Poly({monomial: coefficient for monomial, coefficient in self.terms.items() if coefficient > 0})
 
     def scaled(self, factor: Number) -> Poly:
-        """The polynomial times a constant."""
         constant = factor if isinstance(factor, fmpq) else rational(factor)
         if constant == 1:
             return self
@@ -244,22 +237,22 @@ class Poly:
         return Poly({monomial: coefficient * constant for monomial, coefficient in self.terms.items()})
 
     def times_plus(self, factor: fmpq, other: Poly) -> Poly:
-        """The polynomial times a constant that is not 0, and another one: what proofs make most of."""
+        """Return self*factor + other for a factor that is not 0, the operation that proofs use most."""
         terms = {monomial: coefficient * factor for monomial, coefficient in self.terms.items()}
         _gather(terms, other.terms)
         return Poly(terms)
 
     def apart(self, atom: Atom) -> tuple[fmpq, Poly] | None:
-        """The constant factor of an atom, and the rest, which is free of it; None where that is not all there is."""
-        own = ((atom, 1),)
-        factor = self.terms.get(own)
+        """Return (c, rest) for c*atom + rest if the rest is free of the atom at this level, else None."""
+        linear = ((atom, 1),)
+        factor = self.terms.get(linear)
         if factor is None:
             return None
         rest = dict(self.terms)
-        del rest[own]
+        del rest[linear]
         for monomial in rest:
-            for each, _ in monomial:
-                if each is atom:
+            for factored, _ in monomial:
+                if factored is atom:
                     return None
         return factor, Poly(rest)
 
@@ -273,14 +266,14 @@ class Poly:
             return ONE
         plain = len(self.terms) == 1 and not any(map(reduces, self.atoms()))
         if exponent < 0 and not plain:
-            # As n/b becomes where a call gives b = k + 1.
+            # n/b with b = k + 1 is n/(k + 1), which only a quotient atom expresses.
             return Atom.quotient(ONE, self**-exponent)
         if plain:
             ((monomial, coefficient),) = self.terms.items()
             if any(abs(power * exponent) > MAX_EXPONENT for _, power in monomial):
                 raise TooComplexError("a size is raised to a power above 2^64")
-            power_of_it = _number_power(coefficient, exponent)
-            return Poly({tuple((atom, power * exponent) for atom, power in monomial): power_of_it})
+            raised = _number_power(coefficient, exponent)
+            return Poly({tuple((atom, power * exponent) for atom, power in monomial): raised})
         if exponent > MAX_POWER:
             raise TooComplexError(f"a sum is raised to a power above {MAX_POWER}")
         result = ONE
@@ -290,7 +283,7 @@ class Poly:
 
     # Substitution
     def map_atoms(self, replace: Callable[[Atom], Poly | None]) -> Poly:
-        """Replace atoms of the monomials; `replace` gives None for those that stay."""
+        """Replace atoms of the monomials; an atom stays if `replace` returns None for it."""
         changed = {atom: new for atom in self.atoms() if (new := replace(atom)) is not None}
         if not changed:
             return self
@@ -302,30 +295,30 @@ class Poly:
             if not factors:
                 untouched[monomial] = coefficient
                 continue
-            first, *others = factors
+            first, *remaining = factors
             rest = tuple([pair for pair in monomial if pair[0] not in changed])
             product = Poly({rest: coefficient}) * first if rest else first.scaled(coefficient)
-            for factor in others:
+            for factor in remaining:
                 product = product * factor
             _gather(total, product.terms)
         _gather(untouched, total)
         return Poly(untouched)
 
     def map_within(self, replace: Callable[[Atom], Poly | None]) -> Poly:
-        """Replace atoms at any depth, from the outside in; `replace` gives None where the parts are looked at."""
+        """Replace atoms at any depth, outermost first; if `replace` returns None, the parts are mapped."""
 
-        def changed(atom: Atom) -> Poly | None:
-            found = replace(atom)
-            if found is not None or not atom.parts:
-                return found
+        def map_atom(atom: Atom) -> Poly | None:
+            replacement = replace(atom)
+            if replacement is not None or not atom.parts:
+                return replacement
             parts = tuple(part.map_within(replace) for part in atom.parts)
             return None if parts == atom.parts else atom.rebuild(parts)
 
-        return self.map_atoms(changed)
+        return self.map_atoms(map_atom)
 
     def with_atom(self, atom: Atom, new: Poly) -> Poly:
-        """Put a polynomial in an atom's place, at any depth."""
-        return self.map_within(lambda each: new if each == atom else None)
+        """Replace an atom by a polynomial, at any depth."""
+        return self.map_within(lambda candidate: new if candidate == atom else None)
 
     def substitute(self, values: Mapping[str, Poly]) -> Poly:
         """Replace symbols everywhere, inside atoms too, and normalise."""
@@ -337,18 +330,18 @@ class Poly:
             if atom.names.isdisjoint(values):
                 return None
             if atom not in done:
-                done[atom] = atom.rebuild(tuple(inside(part) for part in atom.parts))
+                done[atom] = atom.rebuild(tuple(substitute_within(part) for part in atom.parts))
             return done[atom]
 
-        def inside(value: Poly) -> Poly:
+        def substitute_within(value: Poly) -> Poly:
             return value if value.names.isdisjoint(values) else value.map_atoms(replace)
 
-        return inside(self)
+        return substitute_within(self)
 
     # Identity
     @property
     def key(self) -> str:
-        """A canonical text, for ordering and identity (not for people)."""
+        """A canonical text, for ordering and identity, not for display."""
         if self._key is None:
             rows = sorted(
                 ("*".join([f"{atom.key}^{power}" for atom, power in monomial]), str(coefficient))
@@ -376,7 +369,7 @@ class Poly:
 
 
 def _gather(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
-    """Add terms to others in place."""
+    """Add terms to a dictionary of terms in place; terms that cancel are removed."""
     for monomial, coefficient in more.items():
         total = terms.get(monomial)
         total = coefficient if total is None else total + coefficient
@@ -387,7 +380,7 @@ def _gather(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
 
 
 def _number_power(base: fmpq, exponent: int) -> fmpq:
-    """A power of a number; one of 1 or -1 may be higher than the library takes."""
+    """Return a power of a number, also huge ones of 1 and -1. Raises TooComplexError above MAX_NUMBER_POWER."""
     if abs(base) == 1:
         return base if exponent % 2 else fmpq(1)
     if abs(exponent) > MAX_NUMBER_POWER:
@@ -396,20 +389,20 @@ def _number_power(base: fmpq, exponent: int) -> fmpq:
 
 
 def rational(value: Number) -> fmpq:
-    """An exact rational as python-flint has it."""
+    """Return an exact rational of python-flint."""
     if isinstance(value, fmpq):
         return value
-    # Whether an integer is a Fraction takes long to ask.
+    # `isinstance(integer, Fraction)` is slow.
     return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
 
 
 def reduces(atom: Atom) -> bool:
-    """Whether powers of the atom rewrite to lower ones (as max(0, e)^2 = e*max(0, e) does)."""
+    """Test whether powers of the atom rewrite to lower ones: max(0, e)^2 -> e*max(0, e)."""
     return getattr(atom, "square", None) is not None
 
 
 def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
-    """The product of two monomials, and whether a power in it can be reduced."""
+    """Return the product of two monomials, and whether a power in it can be reduced."""
     if not left:
         return right, False
     if not right:
@@ -437,14 +430,14 @@ def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
 
 
 def _reduced(poly: Poly) -> Poly:
-    """Rewrite squares of atoms that have them."""
+    """Rewrite powers of atoms with a square: atom^power -> square^(power - 1)*atom."""
     total = ZERO
     for monomial, coefficient in poly.terms.items():
         product = Poly({ONE_MONOMIAL: coefficient})
         for atom, power in monomial:
             square = getattr(atom, "square", None)
             if power >= 2 and square is not None:
-                # atom^power = base^(power - 1) * atom, where atom^2 = base * atom.
+                # max(0, e)^3 -> e^2*max(0, e)
                 product = product * square ** (power - 1) * Poly.of_atom(atom)
             else:
                 product = product * Poly({((atom, power),): UNIT})
@@ -457,7 +450,7 @@ ONE = Poly.constant(1)
 
 
 def total(values: Iterable[Poly]) -> Poly:
-    """The sum of polynomials."""
+    """Return the sum of polynomials."""
     terms: dict[Monomial, fmpq] = {}
     for value in values:
         _gather(terms, value.terms)
@@ -465,7 +458,7 @@ def total(values: Iterable[Poly]) -> Poly:
 
 
 def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:
-    """A polynomial and multiples of others, added up in one go."""
+    """Return `first` plus multiples of polynomials, summed in one pass."""
     terms = dict(first.terms)
     for value, factor in zip(values, factors, strict=True):
         if factor:
@@ -474,7 +467,7 @@ def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = Z
 
 
 def product(values: Iterable[Poly], factor: Number = 1) -> Poly:
-    """The product of polynomials and a constant."""
+    """Return the product of polynomials and a constant."""
     result = Poly.constant(factor)
     for value in values:
         result = result * value

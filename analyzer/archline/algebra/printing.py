@@ -1,4 +1,4 @@
-"""Polynomials as trees and as text of the language: `2*n*m*p`, `max(0, n - 3)`, `ceil(log2(n))`, `floor((n + 1)/2)`."""
+"""Writes polynomials as trees and as text of the language: `2*n*m*p`, `ceil(log2(n))`, `floor((n + 1)/2)`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MACHINE = frozenset(("Z", "L", "P"))
 
 @lru_cache(maxsize=4096)
 def to_text(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> str:
-    """The expression as text; `order` and `may_vanish` as for `to_tree`."""
+    """Write an expression as text; `order` and `may_vanish` as for `to_tree`."""
     return format_expression(to_tree(value, order, may_vanish))
 
 
 def to_tree(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str] = frozenset()) -> s.Expr:
-    """The expression as a tree; `order` ranks the symbols, as an algorithm lists its sizes.
+    """Write an expression as a tree; `order` ranks the symbols, as an algorithm lists its sizes.
 
     Symbols in `order` count as at least 1, so that their logarithms need no guard; those in `may_vanish` do not.
     """
@@ -39,11 +39,11 @@ class _Writer:
     order: tuple[str, ...]
     may_vanish: frozenset[str]
 
-    @lru_cache(maxsize=4096)  # noqa: B019 - a writer is small, and the same parts are written again and again
+    @lru_cache(maxsize=4096)  # noqa: B019 - a writer is small, and parts repeat
     def tree(self, value: Poly) -> s.Expr:
-        """The whole expression, its terms from the highest degree down.
+        """Write the whole expression, its terms from the highest degree down.
 
-        Where that would begin with a sign, and it need not, what is subtracted comes last.
+        If it would begin with a minus sign, subtracted terms come last where possible.
         """
         value = shortened(value)
         if (product := extents(value) or _factor_shared_atoms(value)) is not None:
@@ -51,21 +51,21 @@ class _Writer:
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
             ordered.sort(key=lambda monomial: value.terms[monomial] < 0)
-        terms = ((value.terms[each] < 0, self._term(each, abs(value.terms[each]))) for each in ordered)
+        terms = ((value.terms[monomial] < 0, self._term(monomial, abs(value.terms[monomial]))) for monomial in ordered)
         return b.total(terms)
 
     def _product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
-        """Sizes first, then sums in brackets."""
+        """Write sizes first, then sums in brackets."""
 
-        def place(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
+        def sort_key(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
             ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
             return len(factor[0].terms) > 1, ranks, to_text(factor[0], self.order, self.may_vanish)
 
-        powers = [b.power(self.tree(each), b.number(power)) for each, power in sorted(factors, key=place)]
+        powers = [b.power(self.tree(base), b.number(power)) for base, power in sorted(factors, key=sort_key)]
         return b.product([*([b.number(number)] if number != 1 else []), *powers])
 
     def _term_key(self, monomial: Monomial) -> tuple[object, ...]:
-        """Higher degrees first, then plain symbols before composites, then the symbols' order."""
+        """Return a sort key: higher degrees first, then plain symbols before composites, then the symbols' order."""
         degree = sum(power for _, power in monomial)
         composite = sum(0 if isinstance(atom, Symbol) else 1 for atom, _ in monomial)
         return -degree, composite, [(self._atom_key(atom), -power) for atom, power in self._ordered(monomial)]
@@ -75,7 +75,7 @@ class _Writer:
 
     def _atom_key(self, atom: Atom) -> tuple[int, int, str]:
         rank = self.order.index(atom.key) if atom.key in self.order else len(self.order)
-        # What is subtracted is not first: min(b, n) - gcd(b, L).
+        # A common divisor is usually subtracted, so it comes later: min(b, n) - gcd(b, L).
         return 0 if isinstance(atom, Symbol) else 1 + isinstance(atom, a.CommonDivisor), rank, atom.key
 
     def _term(self, monomial: Monomial, coefficient: fmpq) -> s.Expr:
@@ -85,7 +85,7 @@ class _Writer:
         return b.quotient(above, below)
 
     def _factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
-        """What is multiplied, and what that is divided by; powers with the same exponent as one of a fraction."""
+        """Return numerator and denominator; powers with equal exponents are one power of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
             if isinstance(atom, a.Exponential):
@@ -101,7 +101,7 @@ class _Writer:
         return above, below
 
     def _exponential(self, base: fmpq, exponent: Poly) -> s.Expr:
-        """base^exponent; 7^(log2(n)/2) as n^(log2(7)/2)."""
+        """Write base^exponent; 7^(log2(n)/2) -> n^(log2(7)/2)."""
         ((monomial, coefficient),) = exponent.terms.items()
         logs = [atom for atom, power in monomial if power == 1 and isinstance(atom, a.RealFunction)]
         if len(logs) != 1 or logs[0].function != "log2" or len(logs[0].argument.terms) != 1:
@@ -148,11 +148,11 @@ class _Writer:
                 array = atom.segments.array
                 return b.binary("-", self._offset(array, atom.index + 1), self._offset(array, atom.index))
             case _:
-                # No evaluator knows the function.
+                # `data` is not defined in any evaluator.
                 return b.call("data", b.name(atom.key))
 
     def _quotient(self, atom: Atom) -> s.Expr:
-        """The quotient of both parts: 8*n/(b*L) where the first one is itself the quotient 8*n/b."""
+        """Write the quotient of both parts; (8*n/b)/L -> 8*n/(b*L)."""
         above, below = atom.parts
         divided = any(power < 0 for monomial in above.terms for _, power in monomial)
         if divided and len(above.terms) == len(below.terms) == 1:
@@ -163,7 +163,7 @@ class _Writer:
         return s.Element(array, (self.tree(index),), span=b.DERIVED)
 
     def _argument(self, value: Poly) -> s.Expr:
-        """An argument of a function: half of n is n/2, as recurrences have it."""
+        """Write an argument of a function: half of n is n/2, as in recurrences."""
         match list(value.terms.items()):
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
                 return b.binary("/", self._term(monomial, fmpq(coefficient.p)), b.number(int(coefficient.q)))
@@ -171,24 +171,23 @@ class _Writer:
                 return self.tree(value)
 
     def _at_least_one(self, value: Poly) -> s.Expr:
-        """The logarithm counts as 0 below 1, where positive sizes and their quotients rounded up do not get."""
-        found = self.tree(value)
-        return found if self._is_at_least_one(shortened(value)) else b.call("max", b.ONE, found)
+        """Write the argument of a logarithm, max(1, e) unless e >= 1 is evident: below 1 it counts as 0."""
+        argument = self.tree(value)
+        return argument if self._is_at_least_one(shortened(value)) else b.call("max", b.ONE, argument)
 
     def _is_at_least_one(self, value: Poly) -> bool:
-        """Whether that is seen from the form: a sum of positive multiples of what is never negative, and 1 in all."""
+        """Test whether the form shows value >= 1: positive multiples of nonnegative atoms that add up to 1."""
         terms = value.terms.items()
         if not all(coefficient > 0 for _, coefficient in terms) or not all(map(self._counts, value.atoms())):
             return False
-        least = sum(
+        minimum = sum(
             coefficient
             for monomial, coefficient in terms
             if all(power > 0 and self._counts_one(atom) for atom, power in monomial)
         )
-        return bool(least >= 1)
+        return bool(minimum >= 1)
 
     def _counts_one(self, atom: Atom) -> bool:
-        """Whether an atom is at least 1."""
         match atom:
             case Symbol(name=name):
                 return (name in self.order or name in MACHINE) and name not in self.may_vanish
@@ -200,7 +199,6 @@ class _Writer:
                 return False
 
     def _counts(self, atom: Atom) -> bool:
-        """Whether an atom is never negative."""
         logarithm = isinstance(atom, a.RealFunction) and atom.function == "log2"
         return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
@@ -208,8 +206,8 @@ class _Writer:
 def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
     """Factor a difference whose terms share a composite atom, into a number and powers: 5*max(0, e)*(n - 2)."""
     powers = [dict(monomial) for monomial in value.terms] if len(value.terms) > 1 else [{}]
-    least = {atom: min(monomial.get(atom, 0) for monomial in powers) for atom in powers[0]}
-    shared = sorted(((atom, power) for atom, power in least.items() if power > 0), key=lambda pair: pair[0].key)
+    common = {atom: min(monomial.get(atom, 0) for monomial in powers) for atom in powers[0]}
+    shared = sorted(((atom, power) for atom, power in common.items() if power > 0), key=lambda pair: pair[0].key)
     rest = divide_terms(value, Poly({tuple(shared): fmpq(1)}), exact=True)
     if rest is None or min(value.terms.values(), default=1) > 0 or all(isinstance(atom, Symbol) for atom, _ in shared):
         return None
@@ -222,7 +220,7 @@ def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...
 
 
 class Shown(Atom):
-    """An atom for reading only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
+    """An atom for display only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
 
     __slots__ = ("arguments", "form")
 
@@ -234,9 +232,9 @@ class Shown(Atom):
 def shortened(value: Poly, blocks: bool = True) -> Poly:
     """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
     value = _at_one(value)
-    for atom in sorted(value.atoms(), key=lambda each: (not isinstance(each, a.PositivePart), str(each))):
+    for atom in sorted(value.atoms(), key=lambda piece: (not isinstance(piece, a.PositivePart), str(piece))):
         for form in _forms(atom) if blocks or not _is_block(value, atom) else ():
-            rewritten = value.map_atoms(lambda each, atom=atom, form=form: form if each == atom else None)  # type: ignore[misc]
+            rewritten = value.map_atoms(lambda piece, atom=atom, form=form: form if piece == atom else None)  # type: ignore[misc]
             if _length(rewritten) < _length(value):
                 value = rewritten
                 break
@@ -244,27 +242,27 @@ def shortened(value: Poly, blocks: bool = True) -> Poly:
 
 
 def _rounded_up(atom: Atom) -> Poly | None:
-    """-ceil(e/m) for floor((-e)/m)."""
+    """Return -ceil(e/m) for floor((-e)/m), else None."""
     if not isinstance(atom, a.Floor) or any(number > 0 for number in atom.argument.terms.values()):
         return None
     return -Poly.of_atom(Shown("ceil", (-atom.argument, atom.modulus)))
 
 
 def _is_block(value: Poly, atom: Atom) -> bool:
-    """Whether m*floor(e/m) is in a value, m a size."""
+    """Test whether m*floor(e/m) occurs in a value, for a size m."""
     size = a.single_atom(atom.modulus) if isinstance(atom, a.Floor) else None
-    return any({atom, size} <= {each for each, _ in monomial} for monomial in value.terms)
+    return any({atom, size} <= {factor for factor, _ in monomial} for monomial in value.terms)
 
 
 def _at_one(value: Poly) -> Poly:
-    """floor(1/m) as ceil(2/m) - 1. Where it is not 0, m is 1: its factors are what they are there."""
+    """Write floor(1/m) as ceil(2/m) - 1. It is nonzero only for m = 1, which its factors are evaluated at."""
     for atom in value.atoms():
         name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
         parts = value.coefficients(atom) if name is not None else {}
         if name is not None and min(parts) >= 0:
             whole = sum((part for power, part in parts.items() if power), ZERO)
-            one = Poly.of_atom(Shown("ceil", (ONE + ONE, Poly.symbol(name)))) - 1
-            value = parts.get(0, ZERO) + one * whole.substitute({name: ONE})
+            indicator = Poly.of_atom(Shown("ceil", (ONE + ONE, Poly.symbol(name)))) - 1
+            value = parts.get(0, ZERO) + indicator * whole.substitute({name: ONE})
     return value
 
 
@@ -275,7 +273,7 @@ def _length(value: Poly) -> tuple[int, int]:
 def _forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
-            # As it is too, as it stands next to the same floors: min(floor(n/k), floor(m/k)) + 1.
+            # The unshortened form may share floors with other terms: min(floor(n/k), floor(m/k)) + 1.
             arguments = dict.fromkeys((shortened(atom.argument), atom.argument))
             return [form for argument in arguments for form in _of_positive_part(argument)]
         case a.Floor():
@@ -285,12 +283,12 @@ def _forms(atom: Atom) -> list[Poly]:
                 above = above - atom.modulus * whole
             forms = [Poly.of_atom(Shown("ceil", (above, atom.modulus))) + (whole - 1)]
             if len(atom.modulus.terms) > 1:
-                # ceil(e/m) came in as floor((e + m - 1)/m), m a sum such as ceil(n/N).
+                # floor((e + m - 1)/m) -> ceil(e/m), m a sum such as ceil(n/N)
                 forms.append(Poly.of_atom(Shown("ceil", (above - atom.modulus, atom.modulus))))
             if atom.modulus == Poly.constant(2):
                 forms.append(atom.argument - Poly.of_atom(Shown("ceil", (atom.argument, atom.modulus))))
             if len(atom.modulus.terms) == 1:
-                # Where m*floor(e/m) occurs.
+                # m*floor(e/m) -> e - e%m
                 remainder = Poly.of_atom(Shown("%", (atom.argument, atom.modulus)))
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
@@ -299,10 +297,10 @@ def _forms(atom: Atom) -> list[Poly]:
 
 
 def _of_positive_part(argument: Poly) -> list[Poly]:
-    """max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
+    """Return max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
     above = argument.positive_terms()
     below = above - argument
     if not above or not below:
         return []
-    least, most = (Poly.of_atom(Shown(form, (above, below))) for form in ("min", "max"))
-    return [above - least, most - below]
+    minimum, maximum = (Poly.of_atom(Shown(form, (above, below))) for form in ("min", "max"))
+    return [above - minimum, maximum - below]

@@ -1,9 +1,9 @@
-"""Real constants, as exponents are: rational combinations of 1 and of irrationals such as log2(3) and sqrt(5).
+"""Represents real constants such as exponents by rational combinations of 1 and of irrationals like log2(3), sqrt(5).
 
     log2(6) = 1 + log2(3),  log2(5)/log2(4) = 1/2*log2(5),  sqrt(12) = 2*sqrt(3),  log2(5)/log2(3)
 
-Equal combinations are equal constants. Signs are decided by rigorous enclosures at rising precision; where two
-constants that are written differently cannot be compared, `OutOfReachError` is raised, never a guess made.
+Equal combinations are equal constants. Signs are decided by rigorous enclosures at rising precision; if two constants
+that are written differently cannot be compared, `OutOfReachError` is raised, never a guess made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PRECISIONS = (64, 256, 1024)
 MAX_FACTORED_BITS = 96
 MAX_POWER = 4096
 MAX_SHOWN = 256
-"""The largest power of a prime in a number whose logarithm is shown."""
+"""The largest power of a prime in a number whose logarithm is printed."""
 
 
 class OutOfReachError(Exception):
@@ -35,7 +35,7 @@ class IrrationalUnit:
     """An irrational that is multiplied and divided as a whole. `key` writes it in the language's syntax.
 
     `kind` is log2 (of the prime or constant `of`), sqrt (of the prime `of`), sum (the constant `of` itself), power, or
-    enclosed, at flint's current precision, by `enclose`: then `key` may be its leading digits, or `expr` is it.
+    enclosed, at flint's current precision, by `enclose`: then `key` is its leading digits, or the text of `expr`.
     """
 
     key: str
@@ -53,7 +53,6 @@ class IrrationalUnit:
 
     @property
     def tree(self) -> s.Expr:
-        """It as an expression."""
         inner = b.number(self.of) if isinstance(self.of, int) else self.of.tree
         match self.kind:
             case "log2" | "sqrt":
@@ -101,11 +100,10 @@ class Constant:
         return isinstance(other, Constant) and self.rational == other.rational and self.terms == other.terms
 
     def __hash__(self) -> int:
-        # Rationals of flint take a detour for their own hash.
+        # The hash of flint's rationals is slow.
         return hash((int(self.rational.p), int(self.rational.q), frozenset(self.terms)))
 
     def __bool__(self) -> bool:
-        """Whether it is anything but the zero combination."""
         return bool(self.terms) or bool(self.rational)
 
     def __add__(self, other: Constant) -> Constant:
@@ -130,9 +128,9 @@ class Constant:
         if not self.terms and not other.terms:
             return Constant(self.rational * other.rational)
         total = NOTHING
-        for left, one in self._all_terms():
-            for right, two in other._all_terms():
-                total = total + _product(left, right, one * two)
+        for left, factor in self._all_terms():
+            for right, other_factor in other._all_terms():
+                total = total + _product(left, right, factor * other_factor)
         return _in_lowest_terms(total)
 
     def __truediv__(self, other: Constant) -> Constant:
@@ -148,27 +146,27 @@ class Constant:
     @property
     def only_subtracts(self) -> bool:
         """Whether no term of the combination is positive."""
-        return self.rational <= 0 and all(each < 0 for each in self.terms.values())
+        return self.rational <= 0 and all(coefficient < 0 for coefficient in self.terms.values())
 
     @property
     def logarithms(self) -> dict[int, fmpq] | None:
-        """It as a sum of multiples of log2(p), by p, of which log2(2) is 1; None where it is none."""
-        found = {2: self.rational} if self.rational else {}
+        """The multiples of log2(p) by primes p, with log2(2) = 1, that the constant is the sum of; else None."""
+        multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
             match basis:
                 case ((IrrationalUnit(kind="log2", of=int(prime)), 1),):
-                    found[prime] = coefficient
+                    multiples[prime] = coefficient
                 case _:
                     return None
-        return found
+        return multiples
 
     def inverse(self) -> Constant:
-        """1 over it. OutOfReachError where it may be zero."""
+        """Return the reciprocal. Raises OutOfReachError if the constant may be zero."""
         if not self.sign():
             raise OutOfReachError("division by zero")
         pairs = self._all_terms()
         if len(pairs) > 1:
-            # A sum is a unit of its own, scaled so that multiples of one sum share it.
+            # A sum becomes one unit, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
             unit = _sum_unit(self.scaled(1 / leading))
             return _in_lowest_terms(Constant(ZERO, {((unit, -1),): 1 / leading}))
@@ -183,7 +181,7 @@ class Constant:
         return result
 
     def power(self, exponent: Constant) -> Constant:
-        """It, positive, to the power."""
+        """Return a power of the positive constant. Raises OutOfReachError if it is too large or not real."""
         if self == UNITY:
             return self
         if exponent.is_rational and exponent.rational.q == 1:
@@ -213,7 +211,7 @@ class Constant:
         return result
 
     def log2(self) -> Constant:
-        """Its binary logarithm; it must be positive."""
+        """Return the binary logarithm. Raises OutOfReachError unless the constant is positive."""
         if self.sign() <= 0:
             raise OutOfReachError("a logarithm of a number that is not positive")
         if self.is_rational:
@@ -230,11 +228,11 @@ class Constant:
         return Constant(ZERO, {((IrrationalUnit(f"log2({self})", "log2", self), 1),): ONE})
 
     def exp2(self) -> fmpq | None:
-        """2 to its power where that is rational, and not too large: a product of whole powers of primes."""
+        """Return 2 to the power of the constant if it is a product of moderate integer powers of primes, else None."""
         powers = [(2, self.rational)]
         for basis, count in self.terms.items():
-            (unit, power), *others = basis
-            if others or power != 1 or unit.kind != "log2" or not isinstance(unit.of, int):
+            (unit, power), *rest = basis
+            if rest or power != 1 or unit.kind != "log2" or not isinstance(unit.of, int):
                 return None
             powers.append((unit.of, count))
         if any(count.q != 1 or abs(count) > MAX_SHOWN for _, count in powers):
@@ -242,7 +240,7 @@ class Constant:
         return prod((fmpq(prime) ** int(count.p) for prime, count in powers), start=ONE)
 
     def sign(self) -> int:
-        """-1, 0 or 1. OutOfReachError where enclosures do not separate it from zero."""
+        """Return -1, 0 or 1. Raises OutOfReachError if enclosures do not separate the constant from zero."""
         if not self.terms:
             return (self.rational > 0) - (self.rational < 0)
         sign = sign_of(self.enclosure)
@@ -251,23 +249,23 @@ class Constant:
         return sign
 
     def enclosed(self, precision: int) -> arb:
-        """A rigorous enclosure computed with this many bits."""
+        """Return a rigorous enclosure computed with this many bits."""
         with ctx.workprec(precision):
             return self.enclosure()
 
     def enclosure(self) -> arb:
-        """A rigorous enclosure, at the precision that is set."""
+        """Return a rigorous enclosure at flint's current precision."""
         total = arb(self.rational)
         for basis, coefficient in self.terms.items():
             total += coefficient * basis_enclosure(basis)
         return total
 
     def _all_terms(self) -> list[tuple[Basis, fmpq]]:
-        own = [((), self.rational)] if self.rational else []
-        return [*own, *sorted(self.terms.items(), key=lambda pair: [(unit.key, power) for unit, power in pair[0]])]
+        constant = [((), self.rational)] if self.rational else []
+        return [*constant, *sorted(self.terms.items(), key=lambda pair: [(unit.key, power) for unit, power in pair[0]])]
 
     def factors(self) -> tuple[fmpq, list[s.Expr]]:
-        """Of what is not 0, a rational factor, and the other ones."""
+        """Return a rational factor of the nonzero constant, and the remaining factors as expressions."""
         match self._all_terms():
             case [(basis, coefficient)]:
                 return coefficient, [_product_tree(basis, ONE)] if basis else []
@@ -276,18 +274,17 @@ class Constant:
 
     @property
     def tree(self) -> s.Expr:
-        """It as an expression, what is subtracted last: log2(6) for 1 + log2(3)."""
+        """The constant as an expression with subtracted terms last; 1 + log2(3) -> log2(6)."""
         if not self.terms:
             return b.number(self.rational)
-        terms = sorted(self._all_terms(), key=lambda each: each[1] < 0)
-        whole = b.total((each < 0, _product_tree(basis, abs(each))) for basis, each in terms)
-        of = self.exp2() if len(terms) > 1 else None
-        if of is None or (of.q != 1 and len(self.terms) == 1):
+        terms = sorted(self._all_terms(), key=lambda term: term[1] < 0)
+        whole = b.total((coefficient < 0, _product_tree(basis, abs(coefficient))) for basis, coefficient in terms)
+        argument = self.exp2() if len(terms) > 1 else None
+        if argument is None or (argument.q != 1 and len(self.terms) == 1):
             return whole
-        return min(whole, b.call("log2", b.number(of)), key=lambda each: len(format_expression(each)))
+        return min(whole, b.call("log2", b.number(argument)), key=lambda candidate: len(format_expression(candidate)))
 
     def __str__(self) -> str:
-        """In the language's syntax."""
         return format_expression(self.tree) if self.terms else str(self.rational)
 
 
@@ -295,9 +292,9 @@ NOTHING, UNITY, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq(1, 2))
 
 
 def enclosed(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
-    """A constant by its text, such as its leading digits, and a rule that encloses it at flint's current precision.
+    """Return a constant by its text, such as leading digits, and a rule that encloses it at flint's current precision.
 
-    Where the text is neither digits nor a name, `expr` is what it writes.
+    If the text is neither digits nor a name, `expr` is its expression.
     """
     if text.startswith("-"):
         return -enclosed(text[1:], lambda: -enclose())
@@ -306,11 +303,11 @@ def enclosed(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) 
 
 PI = enclosed("pi", arb.pi)
 LOG_2 = enclosed("log(2)", arb.const_log2, b.call("log", b.number(2)))
-"""log(2) is the natural logarithm."""
+"""The natural logarithm of 2."""
 
 
 def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
-    """The sign of a number, from enclosures of growing precision (`quick`: the first); None where none decides."""
+    """Return the sign of a number from enclosures of rising precision (`quick`: the first); None if undecided."""
     for precision in PRECISIONS[:1] if quick else PRECISIONS:
         with ctx.workprec(precision):
             ball = enclose()
@@ -320,13 +317,13 @@ def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
 
 
 def exactly(value: arb) -> fmpq:
-    """The value of an enclosure that is a point, as `lower()` and `upper()` give."""
+    """Return the value of an enclosure that is a point, such as the results of `lower()` and `upper()`."""
     mantissa, exponent = value.man_exp()
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
 def basis_enclosure(basis: Basis) -> arb:
-    """A rigorous enclosure of a product of units."""
+    """Return a rigorous enclosure of a product of units at flint's current precision."""
     value = arb(1)
     for unit, power in basis:
         value *= unit.enclosure() ** power
@@ -334,20 +331,19 @@ def basis_enclosure(basis: Basis) -> arb:
 
 
 def _product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
-    """A multiple of a product of units."""
     above = [b.power(unit.tree, b.number(power)) for unit, power in basis if power > 0]
     below = [b.power(unit.tree, b.number(-power)) for unit, power in basis if power < 0]
     return b.multiple(coefficient, above, below)
 
 
 def root(value: fmpq) -> Constant:
-    """The square root of a positive rational."""
+    """Return the square root of a positive rational. Raises OutOfReachError if it is too large to be factored."""
     result = UNITY
     for number, power in ((value.p, 1), (value.q, -1)):
         for prime, count in _factors(number):
-            whole, left = divmod(count, 2)
+            whole, odd = divmod(count, 2)
             result = result * Constant(fmpq(prime) ** (whole * power))
-            if left:
+            if odd:
                 single = Constant(ZERO, {((IrrationalUnit(f"sqrt({prime})", "sqrt", prime), 1),): ONE})
                 result = result * (single if power > 0 else single.scaled(fmpq(1, prime)))
     return result
@@ -390,15 +386,15 @@ def _sum_unit(whole: Constant) -> IrrationalUnit:
 
 
 Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
-"""Polynomials in the units that are no sums."""
+"""Numerator and denominator, polynomials in the units that are not sums."""
 
 
 def _in_lowest_terms(value: Constant) -> Constant:
-    """Where sums are divided by, one quotient of polynomials in the other units, without what divides both."""
+    """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms."""
     units = dict.fromkeys(_units(value))
     kinds = {unit.kind for unit in units}
     if "sum" not in kinds or "sqrt" in kinds:
-        # Square roots are no variables: their squares are rational.
+        # Square roots cannot be variables, because their squares are rational.
         return value
     plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
     names = [f"x{index}" for index in range(len(plain))]
@@ -406,21 +402,21 @@ def _in_lowest_terms(value: Constant) -> Constant:
     top, bottom = _quotient(value, variables)
     common = top.gcd(bottom)
     scale = (bottom / common).leading_coefficient()
-    above, below = (list((each / common / scale).terms()) for each in (top, bottom))
-    least = [min(powers[index] for powers, _ in below) for index in range(len(plain))]
+    above, below = (list((polynomial / common / scale).terms()) for polynomial in (top, bottom))
+    minimum = [min(powers[index] for powers, _ in below) for index in range(len(plain))]
 
     def sum_of(terms: Iterable[tuple[tuple[int, ...], fmpq]], lower: Sequence[int]) -> Constant:
-        found: dict[Basis, fmpq] = {}
+        coefficients: dict[Basis, fmpq] = {}
         for powers, coefficient in terms:
             pairs = zip(plain, powers, lower, strict=True)
-            basis = tuple((unit, int(power - less)) for unit, power, less in pairs if power != less)
-            found[basis] = coefficient
-        return Constant(found.pop((), ZERO), found)
+            basis = tuple((unit, int(power - shift)) for unit, power, shift in pairs if power != shift)
+            coefficients[basis] = coefficient
+        return Constant(coefficients.pop((), ZERO), coefficients)
 
-    result = sum_of(above, least)
+    result = sum_of(above, minimum)
     if len(below) == 1:
         return result
-    unit = _sum_unit(sum_of(below, least))
+    unit = _sum_unit(sum_of(below, minimum))
     terms = {
         tuple(sorted((*basis, (unit, -1)), key=lambda pair: pair[0].key)): coefficient
         for basis, coefficient in (*result.terms.items(), *([((), result.rational)] if result.rational else []))
@@ -429,7 +425,7 @@ def _in_lowest_terms(value: Constant) -> Constant:
 
 
 def _units(value: Constant) -> Iterator[IrrationalUnit]:
-    """The units in it, and in sums that it divides by."""
+    """Yield the units in the constant, and in the sums that it divides by."""
     for basis in value.terms:
         for unit, _ in basis:
             yield unit
@@ -438,13 +434,13 @@ def _units(value: Constant) -> Iterator[IrrationalUnit]:
 
 
 def _quotient(value: Constant, variables: Mapping[IrrationalUnit, fmpq_mpoly]) -> Quotient:
-    one = next(iter(variables.values())) ** 0
-    top, bottom = one * value.rational, one
+    unity = next(iter(variables.values())) ** 0
+    top, bottom = unity * value.rational, unity
     for basis, coefficient in value.terms.items():
-        above, below = one * coefficient, one
+        above, below = unity * coefficient, unity
         for unit, power in basis:
             whole = unit.of if unit.kind == "sum" else None
-            inner = _quotient(whole, variables) if isinstance(whole, Constant) else (variables[unit], one)
+            inner = _quotient(whole, variables) if isinstance(whole, Constant) else (variables[unit], unity)
             high, low = inner if power > 0 else inner[::-1]
             above, below = above * high ** abs(power), below * low ** abs(power)
         top, bottom = top * below + above * bottom, bottom * below

@@ -1,9 +1,9 @@
-"""Reduced forms: the shortest that is found of an expression with maxima and floors, the same at every point.
+"""Reduces expressions with maxima and floors to the shortest form that is found, equal at every point.
 
-Maxima and floors are resolved by cases, in each of which what is left is mostly a polynomial: at the least numbers of a
-size one by one and from there on; on either side of a sign; for n = m*q + r with 0 <= r < m. Where all cases give one
-polynomial it is the form. Where few small sizes differ, max(0, k - n) makes up for them; where remainders do, it is
-the polynomial in r through all of them. So a form is proved by how it is found.
+Maxima and floors are resolved by cases, in each of which the expression is usually a polynomial: at the smallest
+values of a size one by one and beyond them; on either side of a sign change; for n = m*q + r with 0 <= r < m. If all
+cases give one polynomial, it is the form. If a few small sizes differ, max(0, k - n) corrects them; if remainders
+differ, the form is the polynomial in r through all of them. The derivation of a form is therefore its proof.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _Vain: TypeAlias = frozenset[object]
 
 
 def reduced_in_sizes(value: Poly, facts: Facts) -> Poly:
-    """The same of a value in the sizes of an algorithm, some of which are written otherwise in what is known."""
-    found = reduced(facts.simplify(value.substitute(facts.rewrites)), facts)
-    return without_halves(facts.restore(found), facts)
+    """Reduce a value in the sizes of an algorithm; the facts may rewrite sizes."""
+    form = reduced(facts.simplify(value.substitute(facts.rewrites)), facts)
+    return without_halves(facts.restore(form), facts)
 
 
 def reduced(value: Poly, facts: Facts) -> Poly:
-    """The value under facts, in a form that is no longer."""
+    """Return an equal value under the facts, in a form that is not longer."""
     value = without_powers(_divided_out(value), facts)
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
@@ -54,33 +54,33 @@ def reduced(value: Poly, facts: Facts) -> Poly:
         if late():
             return value
         facts.found[key] = plain
-        # What is divided by a size less one has no value in some case: it stays as it is.
+        # A division by n - 1 has no value in the case n = 1; then the value is not reduced.
         with suppress(TooComplexError, ZeroDivisionError), budget(MAX_PRODUCTS):
             form = _Cases().form(plain, facts)
             if form is not plain and _better(form, plain, facts):
                 facts.found[key] = form
-    found = facts.found[key]
-    assert isinstance(found, Poly)
-    return value if found is plain else found.scaled(scale)
+    reduced_form = facts.found[key]
+    assert isinstance(reduced_form, Poly)
+    return value if reduced_form is plain else reduced_form.scaled(scale)
 
 
 def _better(form: Poly, plain: Poly, facts: Facts) -> bool:
-    """Whether a form reads better: it is shorter, or of a lower degree and not much longer."""
-    # What texts are kept of earlier ones is not to decide what is found.
+    """Test whether a form is shorter, or of a lower degree and not much longer."""
+    # An own budget, because cached texts must not influence the result.
     with budget(maxsize, own=True):
-        more = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
-    return more < 1 if _degree(form) == _degree(plain) else _degree(form) < _degree(plain) and more < MAX_LONGER
+        ratio = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
+    return ratio < 1 if _degree(form) == _degree(plain) else _degree(form) < _degree(plain) and ratio < MAX_LONGER
 
 
 def _length(value: Poly) -> tuple[int, ...]:
-    """How long a form is to read: its degree first, then the maxima, floors and the like in it."""
+    """Measure how long a form is to read: its degree first, then the number of maxima, floors and other composites."""
     powers = sum(abs(power) for monomial in value.terms for _, power in monomial)
     pieces = {atom for atom in value.atoms_within() if atom.parts}
     return _degree(value), len(pieces), len(value.terms), powers, len(value.key)
 
 
 def _degree(value: Poly) -> int:
-    """The degree of the form as it is written, quotients and maxima as what they are made of."""
+    """Return the degree of the form as written; quotients and maxima have the degrees of their parts."""
     return max((sum(power * _degree_of(atom) for atom, power in monomial) for monomial in value.terms), default=0)
 
 
@@ -95,9 +95,9 @@ def _degree_of(atom: Atom) -> int:
 
 
 def _divided_out(value: Poly) -> Poly:
-    """The value with e for d*(e/d), which the program promises to be exact."""
-    for atom in [each for each in value.atoms() if isinstance(each, a.Quotient) and each.divisor]:
-        lead = max((m for m in atom.divisor.terms), key=lambda each: (sum(p for _, p in each), str(each)))
+    """Replace d*(e/d) by e, since the program promises that the division is exact."""
+    for atom in [atom for atom in value.atoms() if isinstance(atom, a.Quotient) and atom.divisor]:
+        lead = max((m for m in atom.divisor.terms), key=lambda monomial: (sum(p for _, p in monomial), str(monomial)))
         if any(power < 0 for _, power in lead):
             continue
         rest = (atom.argument - Poly.of_atom(atom) * (atom.divisor - _term(lead, atom.divisor))) / (
@@ -119,20 +119,20 @@ def _holds(monomial: Monomial, factor: Monomial) -> bool:
 
 
 def _without(monomial: Monomial, factor: Monomial) -> Monomial:
-    less = dict(factor)
-    return tuple((atom, power - less.get(atom, 0)) for atom, power in monomial if power != less.get(atom, 0))
+    divisor = dict(factor)
+    return tuple((atom, power - divisor.get(atom, 0)) for atom, power in monomial if power != divisor.get(atom, 0))
 
 
 class _Cases:
-    """The search for one form; it stops after so many cases."""
+    """The search for one form; it stops after MAX_CASES cases."""
 
     def __init__(self) -> None:
         self.left = MAX_CASES
 
     def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
-        """The shortest form that is found; nothing is split in a way that was in vain before.
+        """Return the shortest form that is found; splits that failed before are not repeated.
 
-        Nor is an atom split inside a case that says nothing of it: outside it is as good.
+        An atom is not split inside a case that does not concern it, since a split outside does as well.
         """
         equal = {name: end for name in value.names for end in _only(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
@@ -142,32 +142,32 @@ class _Cases:
                 if self.left < 0:
                     raise TooComplexError("too many cases")
                 vain |= {key}
-                found = split(vain)
-                if found is not None and _length(found) < _length(value):
-                    return self.form(found, facts)
+                candidate = split(vain)
+                if candidate is not None and _length(candidate) < _length(value):
+                    return self.form(candidate, facts)
         return value
 
     def _splits(
         self, value: Poly, facts: Facts, vain: _Vain
     ) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
-        """Ways to take the value apart, each with what distinguishes it from others, those that resolve most first."""
+        """Yield splits of the value, each with a key and a function that tries it; the most useful come first."""
         atoms = sorted(set(_innermost(value)) - vain, key=lambda atom: atom.key)
         for name in sorted(value.names):
-            few = _values(facts.bounds.get(name))
-            if few is not None and (
-                any(name in atom.names for atom in atoms) or value.degree(Symbol(name)) >= len(few)
+            numbers = _values(facts.bounds.get(name))
+            if numbers is not None and (
+                any(name in atom.names for atom in atoms) or value.degree(Symbol(name)) >= len(numbers)
             ):
-                yield name, partial(self._by_values, value, name, few, facts)
+                yield name, partial(self._by_values, value, name, numbers, facts)
                 return
         families: dict[Poly, list[_Change]] = {}
         for atom in atoms:
             if (change := _change(atom, facts)) is not None:
                 change = _from_where(change, facts) or change
                 families.setdefault(change.along, []).append(change)
-        for along in sorted(families, key=lambda each: (len(each.names), -len(families[each]), each.key)):
+        for along in sorted(families, key=lambda line: (len(line.names), -len(families[line]), line.key)):
             changes = families[along]
             if len(changes) > 1 or not _alone(value, changes[0].atom, along.names):
-                key = along, *sorted({each.start for each in changes})
+                key = along, *sorted({crossing.start for crossing in changes})
                 yield key, partial(self._by_parts, value, along, changes, facts)
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
@@ -183,108 +183,108 @@ class _Cases:
 
     # Remainders
     def _by_blocks(self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _Vain) -> Poly | None:
-        """The form in q and r where n = m*q + r, or m*q - r for rounding `up`, with 0 <= r < m."""
+        """Return the form in q and r where n = m*q + r, or n = m*q - r if `up`, with 0 <= r < m; None if r remains."""
         block, rest = facts.unused("block'"), facts.unused("rest'")
-        whole, left = Poly.symbol(block) * modulus, Poly.symbol(rest)
-        size = whole - left if up else whole + left
-        known = in_blocks(facts, name, modulus, up, size, (block, rest))
-        found = self.form(value.substitute({name: size}), known, vain.union(_innermost(value)))
-        if any(rest in atom.names for atom in found.atoms() if atom.parts):
+        whole, offset = Poly.symbol(block) * modulus, Poly.symbol(rest)
+        size = whole - offset if up else whole + offset
+        within = in_blocks(facts, name, modulus, up, size, (block, rest))
+        form = self.form(value.substitute({name: size}), within, vain.union(_innermost(value)))
+        if any(rest in atom.names for atom in form.atoms() if atom.parts):
             return None
         now = Poly.symbol(name)
         number = a.ceil_div(now, modulus) if up else a.floor_div(now, modulus)
-        found = found.substitute({rest: whole - now if up else now - whole})
-        return facts.simplify(found.substitute({block: number}))
+        form = form.substitute({rest: whole - now if up else now - whole})
+        return facts.simplify(form.substitute({block: number}))
 
     def _by_values(self, value: Poly, name: str, numbers: range, facts: Facts, vain: _Vain) -> Poly | None:
-        """The polynomial in a symbol of few values through what the form is at each of them."""
-        found, power, vain = ZERO, ONE, vain.union(_innermost(value))
+        """Interpolate the forms at the few values of a symbol by a polynomial; None if its degree is high."""
+        interpolant, power, vain = ZERO, ONE, vain.union(_innermost(value))
         for degree, number in enumerate(numbers):
-            at = {name: Poly.constant(number)}
-            known = pinned(facts, name, number)
-            if known is None:
+            point = {name: Poly.constant(number)}
+            pinned_facts = pinned(facts, name, number)
+            if pinned_facts is None:
                 return None
-            more = self.form(value.substitute(at), known, vain) - found.substitute(at)
-            if more and degree > MAX_DEGREE:
+            error = self.form(value.substitute(point), pinned_facts, vain) - interpolant.substitute(point)
+            if error and degree > MAX_DEGREE:
                 return None
-            # What is added at a number is 0 at those before.
-            found = found + more * power
+            # The added term is 0 at the numbers before.
+            interpolant = interpolant + error * power
             power = power * (Poly.symbol(name) - number) / (degree + 1)
-        return found
+        return interpolant
 
     # Signs
     def _by_parts(self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _Vain) -> Poly | None:
-        """The form on the last part of a line between changes, with what makes up for it on the parts below."""
+        """Return the form on the last part of a line between changes, with corrections on the parts below."""
         parts = list[_Part]()
-        for low, high in pairwise((None, *sorted({each.start for each in changes}), None)):
-            known = facts if low is None else facts.with_nonnegative(along - low)
-            known = known if high is None else known.with_nonnegative(high - 1 - along)
-            if known is facts:
+        for low, high in pairwise((None, *sorted({change.start for change in changes}), None)):
+            within = facts if low is None else facts.with_nonnegative(along - low)
+            within = within if high is None else within.with_nonnegative(high - 1 - along)
+            if within is facts:
                 return None
             part = value
-            for each in changes:
-                part = part.with_atom(each.atom, each.below if low is None or low < each.start else each.above)
-            parts.append(_Part(known.simplify(part), low, (known,)))
-        outside = set(_innermost(value)) - {each.atom for each in changes}
-        vain |= outside.intersection(*(set(_innermost(each.value)) for each in parts))
-        parts = self._joined([replace(each, value=self.form(each.value, each.facts[0], vain)) for each in parts])
-        found = parts[-1].value
+            for change in changes:
+                part = part.with_atom(change.atom, change.below if low is None or low < change.start else change.above)
+            parts.append(_Part(within.simplify(part), low, (within,)))
+        outside = set(_innermost(value)) - {change.atom for change in changes}
+        vain |= outside.intersection(*(set(_innermost(piece.value)) for piece in parts))
+        parts = self._joined([replace(piece, value=self.form(piece.value, piece.facts[0], vain)) for piece in parts])
+        form = parts[-1].value
         if len(parts) > 1 and (small := self._at_small(parts, along, facts, vain)) is not None:
             return small
         for lower, upper in pairwise(parts):
             assert upper.start is not None
-            found = found + _below(lower.value - upper.value, upper.start - along)
-        return found
+            form = form + _below(lower.value - upper.value, upper.start - along)
+        return form
 
     def _joined(self, parts: list[_Part]) -> list[_Part]:
-        """The parts, neighbours as one for which the form of either will do."""
-        done: list[_Part] = []
+        """Merge neighbouring parts if the form of either is right on both."""
+        merged: list[_Part] = []
         for lower in reversed(parts):
-            if done:
-                upper = done[0]
-                less = lower.value - upper.value
+            if merged:
+                upper = merged[0]
+                difference = lower.value - upper.value
                 whole = _Part(upper.value, lower.start, lower.facts + upper.facts)
-                if self._nothing(less, lower):
-                    done[0] = whole
+                if self._nothing(difference, lower):
+                    merged[0] = whole
                     continue
-                if self._nothing(less, upper):
-                    done[0] = replace(whole, value=lower.value)
+                if self._nothing(difference, upper):
+                    merged[0] = replace(whole, value=lower.value)
                     continue
-            done.insert(0, lower)
-        return done
+            merged.insert(0, lower)
+        return merged
 
     def _nothing(self, value: Poly, part: _Part) -> bool:
-        # Most differences are not 0 at a point, which saves their search.
+        # Most differences are refuted at a sample point, which saves the search.
         if any(facts.refutes(value) or facts.refutes(-value) for facts in part.facts):
             return False
         return not value or all(not self.form(value, facts) for facts in part.facts)
 
     def _at_small(self, parts: list[_Part], along: Poly, facts: Facts, vain: _Vain) -> Poly | None:
-        """The form on the last part, with max(0, k - n) where it is another at few smaller numbers; None for many."""
+        """Return the form on the last part, with max(0, k - n) to correct few smaller sizes; None if many."""
         start = parts[-1].start
         assert start is not None
-        few = next((few for few in range(1, MAX_SMALL + 1) if facts.nonnegative(along - start + few)), None)
-        if few is None:
+        count = next((count for count in range(1, MAX_SMALL + 1) if facts.nonnegative(along - start + count)), None)
+        if count is None:
             return None
-        found, bends = parts[-1].value, list[Poly]()
-        for number in range(start - 1, start - few - 1, -1):
-            at = facts.with_nonnegative(along - number).with_nonnegative(number - along)
-            part = next(each for each in reversed(parts) if each.start is None or each.start <= number)
-            more = self.form(part.value - found, at, vain)
+        form, bends = parts[-1].value, list[Poly]()
+        for number in range(start - 1, start - count - 1, -1):
+            within = facts.with_nonnegative(along - number).with_nonnegative(number - along)
+            part = next(piece for piece in reversed(parts) if piece.start is None or piece.start <= number)
+            difference = self.form(part.value - form, within, vain)
             for distance, bend in enumerate(reversed(bends), 2):
-                more = more - bend.scaled(distance)
-            bends.append(more)
-        if not all(_dominates(found, bend) for bend in bends):
-            # What makes up for small sizes would hide that the form grows more slowly.
+                difference = difference - bend.scaled(distance)
+            bends.append(difference)
+        if not all(_dominates(form, bend) for bend in bends):
+            # Corrections of higher growth would hide that the form grows more slowly.
             return None
-        for number, bend in zip(range(start, start - few, -1), bends, strict=True):
-            found = found + bend * a.positive_part(number - along)
-        return found
+        for number, bend in zip(range(start, start - count, -1), bends, strict=True):
+            form = form + bend * a.positive_part(number - along)
+        return form
 
 
 @record
 class _Part:
-    """A value from a number on, None where there is none, up to the next part; what is known on the pieces of it."""
+    """A value from `start` on (None: unbounded below) up to the next part, with facts for each piece of the part."""
 
     value: Poly
     start: int | None
@@ -292,17 +292,17 @@ class _Part:
 
 
 def _below(value: Poly, last: Poly) -> Poly:
-    """A value where the integer `last` is positive, else 0."""
+    """Return an expression of a value where the integer `last` is positive, else of 0."""
     for end in (last, last - 1):
-        times = divide_exactly(value, end)
-        if times is not None:
-            return times * a.positive_part(end)
+        factor = divide_exactly(value, end)
+        if factor is not None:
+            return factor * a.positive_part(end)
     return value * (a.positive_part(last) - a.positive_part(last - 1))
 
 
 @record
 class _Change:
-    """An atom that is one of two expressions, by whether `along` is at least a number."""
+    """An atom that is one of two expressions, depending on whether `along` is at least a number."""
 
     atom: Piece
     along: Poly
@@ -312,22 +312,22 @@ class _Change:
 
 
 def _change(atom: Piece, facts: Facts) -> _Change | None:
-    """Where a maximum changes, or a floor of two values; None for other floors."""
+    """Return the change of a maximum, or of a floor that takes two values; None for other floors."""
     if isinstance(atom, a.PositivePart):
-        # At 0 it is both: from 1 on, more is known of others.
+        # At argument 0 both branches agree; starting at 1 gives stronger facts.
         return _along(atom, atom.argument - 1, ZERO, atom.argument)
     argument, modulus = atom.argument, atom.modulus
     if not a.is_integral(argument) or not a.is_integral(modulus):
         return None
     for low in (0, -1):
-        over = argument - modulus.scaled(low)
-        if facts.nonnegative(over) and facts.nonnegative(modulus.scaled(2) - 1 - over):
-            return _along(atom, over - modulus, Poly.constant(low), Poly.constant(low + 1))
+        excess = argument - modulus.scaled(low)
+        if facts.nonnegative(excess) and facts.nonnegative(modulus.scaled(2) - 1 - excess):
+            return _along(atom, excess - modulus, Poly.constant(low), Poly.constant(low + 1))
     return None
 
 
 def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | None:
-    """An atom that is `below` where the argument is negative, else `above`."""
+    """Return the change of an atom that is `below` where the argument is negative, else `above`; None if constant."""
     shift = argument.constant_term
     rest = argument - shift
     if not rest:
@@ -345,59 +345,59 @@ def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | N
 
 
 def _from_where(change: _Change, facts: Facts) -> _Change | None:
-    """The change of an atom that is known from a small number of a symbol on, though not by the symbol alone."""
+    """Return the change of an atom that is decided from a small number of one symbol on, else None."""
     if a.single_atom(change.along) is not None:
         return None
     for name in sorted(change.along.names):
-        least = facts.bounds[name].least if name in facts.bounds else None
-        if least is None:
+        minimum = facts.bounds[name].least if name in facts.bounds else None
+        if minimum is None:
             continue
-        for start in (least + MAX_SMALL, *range(least + 1, least + MAX_SMALL)):
-            known = facts.with_nonnegative(Poly.symbol(name) - start)
-            over = change.along - change.start
-            decided = change.above if known.nonnegative(over) else change.below if known.positive(-over) else None
-            if decided is None and start == least + MAX_SMALL:
+        for start in (minimum + MAX_SMALL, *range(minimum + 1, minimum + MAX_SMALL)):
+            within = facts.with_nonnegative(Poly.symbol(name) - start)
+            excess = change.along - change.start
+            decided = change.above if within.nonnegative(excess) else change.below if within.positive(-excess) else None
+            if decided is None and start == minimum + MAX_SMALL:
                 break
-            if decided is not None and start < least + MAX_SMALL:
+            if decided is not None and start < minimum + MAX_SMALL:
                 return _Change(change.atom, Poly.symbol(name), start, Poly.of_atom(change.atom), decided)
     return None
 
 
 def _innermost(value: Poly) -> Iterator[Piece]:
-    """The maxima and floors, not those in logarithms and the like, in which there is no other one."""
+    """Yield the maxima and floors that contain no other one, except those in logarithms and other composites."""
     for atom in value.atoms():
         if isinstance(atom, Piece):
-            inside = [each for part in atom.parts for each in _innermost(part)]
+            inside = [piece for part in atom.parts for piece in _innermost(part)]
             yield from inside or [atom]
 
 
 def _alone(value: Poly, atom: Atom, names: Set[str]) -> bool:
-    """Whether nothing else that the names are in can go with an atom: no other atom, and no factor of it."""
+    """Test whether no other atom and no cofactor of the atom contains one of the names."""
     for monomial in value.terms:
-        for each, power in monomial:
-            if each is atom:
-                if power > 1 or any(other.names & names for other, _ in monomial if other is not atom):
+        for factor, power in monomial:
+            if factor is atom:
+                if power > 1 or any(cofactor.names & names for cofactor, _ in monomial if cofactor is not atom):
                     return False
-            elif each.parts and each.names & names:
+            elif factor.parts and factor.names & names:
                 return False
     return True
 
 
 def _unrelated(value: Poly, name: str, modulus: Poly) -> bool:
-    """Whether a symbol is in one floor only, of which the remainder has no powers that others of its powers make."""
+    """Test whether a symbol is in one floor only, whose modulus is symbolic or exceeds all powers of the symbol."""
     within = {atom for atom in value.atoms_within() if atom.parts and name in atom.names}
     powers = (sum(power for atom, power in monomial if name in atom.names) for monomial in value.terms)
     return len(within) == 1 and (not modulus.is_constant or modulus.constant_term > max(powers))
 
 
 def _dominates(large: Poly, small: Poly) -> bool:
-    """Whether each term of an expression is a factor of a term of another one, apart from rounding."""
-    many, few = ([dict(each) for each in _smooth(value).terms] for value in (large, small))
+    """Test whether each term of `small` divides a term of `large`, apart from rounding."""
+    many, few = ([dict(monomial) for monomial in _smooth(value).terms] for value in (large, small))
     return all(any(all(m.get(atom, 0) >= f.get(atom, 0) for atom in {**m, **f}) for m in many) for f in few)
 
 
 def _smooth(value: Poly) -> Poly:
-    """The value with what is divided, or cut off at 0, in place of floors and maxima: no less, for its terms."""
+    """Replace floors and maxima by their arguments without rounding and clipping, an upper bound termwise."""
     whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
     return whole.map_atoms(_smoothed)
 
@@ -405,7 +405,7 @@ def _smooth(value: Poly) -> Poly:
 def _smoothed(atom: Atom) -> Poly | None:
     match atom:
         case a.PositivePart():
-            # max(0, 2 - n) is no more than 2.
+            # max(0, 2 - n) <= 2
             return _smooth(atom.argument.positive_terms())
         case a.Floor():
             return _smooth(atom.argument)
@@ -413,21 +413,21 @@ def _smoothed(atom: Atom) -> Poly | None:
             return None
 
 
-def _only(known: Bounds | None) -> Iterator[Poly]:
-    """What a symbol is, where it is bounded by it from both sides."""
-    return iter(()) if known is None else (end for end in known.lower if end in known.upper)
+def _only(bounds: Bounds | None) -> Iterator[Poly]:
+    """Iterate over values that are both lower and upper bounds, which the symbol equals."""
+    return iter(()) if bounds is None else (end for end in bounds.lower if end in bounds.upper)
 
 
-def _values(known: Bounds | None) -> range | None:
-    """The numbers that a symbol may be, where they are few."""
-    if known is None or known.least is None or known.most is None:
+def _values(bounds: Bounds | None) -> range | None:
+    """Return the numbers that a symbol may be, if they are few, else None."""
+    if bounds is None or bounds.least is None or bounds.most is None:
         return None
-    return range(known.least, known.most + 1) if 1 <= known.most - known.least < MAX_REMAINDERS else None
+    return range(bounds.least, bounds.most + 1) if 1 <= bounds.most - bounds.least < MAX_REMAINDERS else None
 
 
 def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
-    """The m of n = m*q + r for which all floors with n in them are floors of q and r; none if n is in other atoms."""
-    found: set[Poly] = set()
+    """Yield m of n = m*q + r such that all floors with n become floors of q and r; none if n is in other atoms."""
+    moduli: set[Poly] = set()
     for atom in value.atoms_within():
         if name not in atom.names or not atom.parts or isinstance(atom, a.PositivePart):
             continue
@@ -436,53 +436,53 @@ def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
         parts = atom.argument.coefficients(Symbol(name))
         if any(power < 0 or name in part.names or not a.is_integral(part) for power, part in parts.items()):
             return
-        found.add(atom.modulus)
-    if all(each.is_constant for each in found):
-        found.add(Poly.constant(lcm(*(int(each.constant_term.p) for each in found))))
+        moduli.add(atom.modulus)
+    if all(divisor.is_constant for divisor in moduli):
+        moduli.add(Poly.constant(lcm(*(int(divisor.constant_term.p) for divisor in moduli))))
     now = Poly.symbol(name)
-    for modulus in sorted(found, key=lambda each: (-each.constant_term, each.key)):
-        whole = [divide_exactly(each, modulus) for each in found]
-        left = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
-        known = name in facts.bounds and facts.positive(modulus) and not left
-        if known and (modulus.is_constant or all(each is not None and a.is_integral(each) for each in whole)):
+    for modulus in sorted(moduli, key=lambda candidate: (-candidate.constant_term, candidate.key)):
+        shares = [divide_exactly(divisor, modulus) for divisor in moduli]
+        is_remainder = facts.nonnegative(now) and facts.nonnegative(modulus - 1 - now)
+        valid = name in facts.bounds and facts.positive(modulus) and not is_remainder
+        if valid and (modulus.is_constant or all(share is not None and a.is_integral(share) for share in shares)):
             yield modulus
 
 
 def pinned(facts: Facts, name: str, number: int) -> Facts | None:
-    """What is known where a symbol is a number; None where it cannot be."""
+    """Return the facts where a symbol equals a number, or None if it cannot."""
     at = {name: Poly.constant(number)}
     bounds = {
-        other: Bounds(*(tuple(end.substitute(at) for end in ends) for ends in (each.lower, each.upper)))
-        for other, each in facts.bounds.items()
-        if other != name
+        symbol: Bounds(*(tuple(end.substitute(at) for end in ends) for ends in (sides.lower, sides.upper)))
+        for symbol, sides in facts.bounds.items()
+        if symbol != name
     }
-    known = facts.with_bounds(bounds)
-    own = facts.bounds[name]
-    for value in (*(at[name] - each for each in own.lower), *(each - at[name] for each in own.upper)):
-        if known.nonnegative(-value - 1):
+    remaining = facts.with_bounds(bounds)
+    limits = facts.bounds[name]
+    for value in (*(at[name] - bound for bound in limits.lower), *(bound - at[name] for bound in limits.upper)):
+        if remaining.nonnegative(-value - 1):
             return None
-        known = known.with_nonnegative(value)
-    return known
+        remaining = remaining.with_nonnegative(value)
+    return remaining
 
 
 def in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
-    """What is known where a symbol is written by its block and what is left."""
+    """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r)."""
     block, rest = names
-    own, at = facts.bounds[name], {name: size}
-    kept: dict[str, Bounds] = {}
-    later: list[Poly] = [*(size - each for each in own.lower), *(each - size for each in own.upper)]
-    for other, each in facts.bounds.items():
-        if other == name:
+    limits, at = facts.bounds[name], {name: size}
+    unaffected: dict[str, Bounds] = {}
+    later: list[Poly] = [*(size - bound for bound in limits.lower), *(bound - size for bound in limits.upper)]
+    for symbol, sides in facts.bounds.items():
+        if symbol == name:
             continue
-        now = Poly.symbol(other)
-        later += [(now - end).substitute(at) for end in each.lower if name in end.names]
-        later += [(end - now).substitute(at) for end in each.upper if name in end.names]
-        ends = (tuple(end for end in side if name not in end.names) for side in (each.lower, each.upper))
-        kept[other] = Bounds(*ends)
-    known = facts.with_bounds(kept)
+        position = Poly.symbol(symbol)
+        later += [(position - end).substitute(at) for end in sides.lower if name in end.names]
+        later += [(end - position).substitute(at) for end in sides.upper if name in end.names]
+        ends = (tuple(end for end in side if name not in end.names) for side in (sides.lower, sides.upper))
+        unaffected[symbol] = Bounds(*ends)
+    result = facts.with_bounds(unaffected)
     divide = a.ceil_div if up else a.floor_div
-    lower, upper = ([known.simplify(divide(end, modulus)) for end in side] for side in (own.lower, own.upper))
-    known = known.with_symbol(block, lower, upper).with_symbol(rest, (ZERO,), (modulus - 1,))
+    lower, upper = ([result.simplify(divide(end, modulus)) for end in side] for side in (limits.lower, limits.upper))
+    result = result.with_symbol(block, lower, upper).with_symbol(rest, (ZERO,), (modulus - 1,))
     for value in later:
-        known = known.with_nonnegative(value)
-    return known
+        result = result.with_nonnegative(value)
+    return result

@@ -1,4 +1,4 @@
-"""Bounds where there is no closed form: replace the atom that stands in the way by what it is known to lie between."""
+"""Bounds sums and maxima without closed form by replacing the unresolved atom with its known bounds."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from archline.numbers import fmpq
 
 MAX_ROUNDS = 12
 MAX_PRODUCTS = 20_000
-"""How much is spent on one bound; where that is not enough, there is none."""
+"""Term products for one bound; if they do not suffice, no bound is found."""
 MAX_REPLACED = 1_000
-"""Atoms that are replaced in one expression; bounds of two symbols may be each other."""
+"""Atoms that are replaced in one expression; two symbols may bound each other."""
 
 
 def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound on the sum of a nonnegative `value` over lo <= variable < hi; None where none is found."""
+    """Return a bound on the sum of a nonnegative `value` over lo <= variable < hi, or None."""
     first = _bounded(sum_over, value, variable, lo, hi, facts, upper, 0)
     if first is None and upper:
-        largest = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
-        return None if largest is None else (hi - lo) * largest
+        maximum = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
+        return None if maximum is None else (hi - lo) * maximum
     if first is None:
-        # Terms that have no bound are left out where they, with what is added in each iteration, are at least 0.
+        # Terms without a bound are dropped if, together with the constant term, they are nonnegative.
         hard, easy = separate(value, variable)
         hard, easy = hard + easy.constant_term, easy - easy.constant_term
-        kept = easy and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(hard)
-        return _bounded(sum_over, easy, variable, lo, hi, facts, False, 0) if kept else None
+        droppable = easy and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(hard)
+        return _bounded(sum_over, easy, variable, lo, hi, facts, False, 0) if droppable else None
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if upper and len(gaps) == 1 and _is_apart(gaps[0], variable):
-        # Segments that are not the same have no more than all together.
+        # Distinct segments together have at most `total` entries.
         parts = value.coefficients(gaps[0])
         rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
         if (
@@ -54,25 +54,25 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 
 def _is_apart(gap: a.Gap, variable: str) -> bool:
-    """Whether each value of the variable has a segment of its own, and some belong to none: gap(2*v + c)."""
+    """Test whether values of the variable have distinct segments and skip some, as in gap(2*v + c)."""
     slope = gap.index - gap.index.substitute({variable: Poly.symbol(variable) - 1})
     return slope.is_constant and abs(slope.constant_term) > 1
 
 
 def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound on the maximum of a nonnegative `value` over the nonempty range; None where none is found."""
-    found = bounded_peak(value, variable, lo, hi, facts, upper)
-    if found is not None:
-        return found
+    """Return a bound on the maximum of a nonnegative `value` over the nonempty range, or None."""
+    bound = bounded_peak(value, variable, lo, hi, facts, upper)
+    if bound is not None:
+        return bound
     if upper:
-        # The largest of nonnegative values is at most their sum.
+        # The maximum of nonnegative values is at most their sum.
         return _bounded(sum_over, value, variable, lo, hi, facts, True, 0)
-    # Any value that is taken is a lower bound of the largest.
+    # Any value that is taken is a lower bound of the maximum.
     return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
 
 
 def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """A bound on the maximum of a `value` of any sign over the nonempty range; None where none is found."""
+    """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None."""
     return _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
 
 
@@ -103,10 +103,10 @@ def _by_rounds(
         except UnresolvedError as problem:
             if variable != problem.variable:
                 return None
-            # From above each part between conditions may have iterations, from below those that do.
+            # An upper bound includes every part between conditions, a lower bound only nonempty parts.
             parts = peaks(value, variable, lo, hi, facts) if operation is max_over else []
-            if known := [each for each, some in parts if upper or some == ONE]:
-                return largest(known, facts)
+            if maxima := [peak for peak, nonempty in parts if upper or nonempty == ONE]:
+                return largest(maxima, facts)
             value = inside.simplify(value)
             relaxed = None
             if operation is sum_over and isinstance(problem.atom, a.Gap):
@@ -124,50 +124,50 @@ def _by_rounds(
 
 
 def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int) -> Poly | None:
-    """Leave one gap a term, with a coefficient free of the variable, so that the sum telescopes.
+    """Reduce each term to one gap with a coefficient free of the variable, so that the sum telescopes.
 
-    Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap
-    for integers, other gaps are at least 0, and v >= lo.
+    Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap for
+    integers, other gaps are at least 0, and v >= lo.
     """
     result = ZERO
     for monomial, coefficient in value.terms.items():
         powers = dict(monomial)
-        gaps = sorted((g for g in powers if isinstance(g, a.Gap) and variable in g.names), key=lambda each: each.key)
+        gaps = sorted((g for g in powers if isinstance(g, a.Gap) and variable in g.names), key=lambda gap: gap.key)
         if not gaps:
             result = result + Poly({monomial: coefficient})
             continue
-        others = {atom: power for atom, power in powers.items() if atom not in gaps}
-        if not all(facts.nonnegative(Poly.of_atom(each)) for each in others) or any(
-            depends(each, variable) for each in others
+        cofactors = {atom: power for atom, power in powers.items() if atom not in gaps}
+        if not all(facts.nonnegative(Poly.of_atom(atom)) for atom in cofactors) or any(
+            depends(atom, variable) for atom in cofactors
         ):
             return None
         growing = upper == (coefficient > 0)
         if len(gaps) > 1 and not growing:
             continue
-        term = Poly({tuple(others.items()): coefficient})
-        if Symbol(variable) in others:
+        term = Poly({tuple(cofactors.items()): coefficient})
+        if Symbol(variable) in cofactors:
             term = term.substitute({variable: hi - 1 if growing else lo})
-        kept = gaps[prefer]
+        preferred = gaps[prefer]
         if growing:
             for gap in gaps:
-                term = term * gap.segments.ceiling ** (powers[gap] - (gap is kept))
-        result = result + term * Poly.of_atom(kept)
+                term = term * gap.segments.ceiling ** (powers[gap] - (gap is preferred))
+        result = result + term * Poly.of_atom(preferred)
     return result
 
 
 def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
-    """c*(array[e + w] - array[e]) with w >= 0 lies between 0 and c*min(total, w*longest); `atom` is one of the two."""
+    """Bound c*(array[e + w] - array[e]) for w >= 0 by 0 and c*min(total, w*longest); `atom` is one of the two."""
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:
-        # It stands inside another atom, or in a power.
+        # The atom occurs inside another atom, or in a power.
         return None
     slope, rest = parts[1], parts.get(0, ZERO)
     for partner in sorted(rest.atoms(), key=str):
         if not isinstance(partner, a.Offset) or partner.segments != atom.segments:
             continue
         width = facts.simplify(atom.index - partner.index)
-        left = rest + slope * Poly.of_atom(partner)
-        if len(left.terms) >= len(rest.terms):
+        remainder = rest + slope * Poly.of_atom(partner)
+        if len(remainder.terms) >= len(rest.terms):
             continue
         if facts.nonnegative(width):
             factor = slope
@@ -175,18 +175,18 @@ def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Po
             width, factor = -width, -slope
         else:
             continue
-        most = facts.minimum(atom.segments.total, width * atom.segments.ceiling)
+        maximum = facts.minimum(atom.segments.total, width * atom.segments.ceiling)
         if facts.nonnegative(factor):
-            return left + factor * most if upper else left
+            return remainder + factor * maximum if upper else remainder
         if facts.nonnegative(-factor):
-            return left if upper else left + factor * most
+            return remainder if upper else remainder + factor * maximum
     return None
 
 
 def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, upper: bool) -> Poly | None:
-    """The value with the atoms that `find` returns replaced, one after the other, by their least or greatest values.
+    """Replace the atoms that `find` returns, one after the other, by their minimum or maximum values.
 
-    It is done when `find` returns None; None where an atom has no bound.
+    Ends when `find` returns None; the result is None if an atom has no bound, or after MAX_REPLACED atoms.
     """
     for _ in range(MAX_REPLACED):
         atom = find(value)
@@ -200,25 +200,25 @@ def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, u
 
 
 def floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
-    """A floor(e/m) for a number m, with one of the names if some are given: what `bound_away` is to replace."""
-    floors = (each for each in sorted(value.atoms(), key=str) if isinstance(each, a.Floor) and each.modulus.is_constant)
-    return next((each for each in floors if names is None or names & each.names), None)
+    """Return a floor(e/m) for a number m that contains one of the names if given, for `bound_away`; else None."""
+    floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
+    return next((floor for floor in floors if names is None or names & floor.names), None)
 
 
 def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
-    """The expression with an atom replaced by its least or greatest value, term by term.
+    """Replace an atom by its minimum or maximum value, term by term; None if it has no bound.
 
-    Where the atom stands inside another one, that one is replaced first; a bound of it may still hold the atom.
+    If the atom occurs inside another one, that one is replaced first; a bound of it may still contain the atom.
     """
     if isinstance(atom, a.Offset) and (bounded := _bound_offsets(value, atom, facts, upper)) is not None:
         return bounded
-    outer = next((each for each in sorted(value.atoms(), key=str) if each != atom and contains(each, atom)), None)
+    outer = next((whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains(whole, atom)), None)
     if outer is None:
         return _replaced(value, atom, atom_range(atom, facts), facts, upper)
     low, high = _range_around(outer, atom, facts)
     if low is None and not upper and isinstance(outer, a.CeilLog2 | a.PositivePart | a.Exponential):
-        # Where nothing is known of the argument, a level, a maximum or a power is at least 0 all the same. From above
-        # other ways of bounding are sharper than to leave out what is subtracted.
+        # A level, a maximum or a power is at least 0 even if nothing is known of the argument. For upper bounds,
+        # other methods are sharper than dropping subtracted terms.
         low = ZERO
     return _replaced(value, outer, (low, high), facts, upper)
 
@@ -232,7 +232,7 @@ def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -
         if power == 0:
             result = result + term
             continue
-        if power < 0 or not all(facts.nonnegative(Poly.of_atom(each)) for each, _ in monomial if each != atom):
+        if power < 0 or not all(facts.nonnegative(Poly.of_atom(factor)) for factor, _ in monomial if factor != atom):
             return None
         end = high if upper == (coefficient > 0) else low
         if end is None or (power > 1 and (low is None or not facts.nonnegative(low))):
@@ -242,12 +242,12 @@ def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -
 
 
 def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
-    """The range of a nondecreasing function of an expression with the atom, from the range of that expression.
+    """Return the range of a nondecreasing function of an expression with the atom, from the range of that expression.
 
-    That of a floor by a power holds the power still.
+    The range of a floor by a power still contains the power.
     """
     if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
-        # Linear in the argument, so that gaps still telescope.
+        # The range is linear in the argument, so that gaps still telescope.
         return atom_range(outer, facts)
     monotone = isinstance(outer, a.PositivePart | a.CeilLog2 | a.Exponential) or (
         isinstance(outer, a.Floor) and outer.modulus.is_constant
@@ -255,16 +255,16 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
     if not monotone:
         by_power = isinstance(outer, a.Floor) and isinstance(atom, a.Exponential) and atom in outer.modulus.atoms()
         return atom_range(outer, facts) if by_power else (None, None)
-    argument, *others = outer.parts
+    argument, *rest = outer.parts
     ends = []
     for upper in (False, True):
         end = bound_atom(argument, atom, facts, upper)
-        ends.append(None if end is None else outer.rebuild((end, *others)))
+        ends.append(None if end is None else outer.rebuild((end, *rest)))
     return ends[0], ends[1]
 
 
 def atom_range(atom: Atom, facts: Facts) -> _Ends:
-    """The least and the greatest value an atom is known to have."""
+    """Return the known minimum and maximum of an atom; an unknown one is None."""
     match atom:
         case Symbol():
             bounds = facts.bounds[atom.name]
@@ -275,19 +275,21 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
             argument, modulus = atom.parts
             power = a.exponent_of_two(modulus)
             if len(modulus.terms) == 1 and (power is not None or _is_older(modulus, argument, facts)):
-                share = modulus**-1
-                return (argument - modulus + 1) * share, argument * share
-            least = ONE if facts.nonnegative(argument - modulus) else ZERO
-            return (least, argument) if facts.nonnegative(argument) else (None, None)
+                inverse = modulus**-1
+                return (argument - modulus + 1) * inverse, argument * inverse
+            minimum = ONE if facts.nonnegative(argument - modulus) else ZERO
+            return (minimum, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             youngest = max(map(Symbol, atom.names), key=facts.ages.__getitem__)
             low, high = _range_around(atom, youngest, facts)
             return low or ZERO, high or (atom.argument if facts.nonnegative(atom.argument) else None)
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
-            # Of integers: the root of 0 is 0, that of others at most themselves.
+            # 0 <= sqrt(e) <= e for integers e >= 0
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
         case a.RealFunction(function="log2") if facts.positive(atom.argument):
-            return ZERO, atom.argument - 1
+            # log2(1/2) < 0
+            rises = a.is_integral(atom.argument) or facts.nonnegative(atom.argument - 1)
+            return ZERO if rises else None, a.tangent_of_log2(atom.argument)
         case a.CommonDivisor():
             return Poly.constant(1), next((part for part in atom.parts if facts.positive(part)), None)
         case a.Gap():
@@ -305,9 +307,9 @@ def atom_range(atom: Atom, facts: Facts) -> _Ends:
 
 
 def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
-    """Whether the youngest symbol, over which a sum is sought, is one of another value alone.
+    """Test whether the youngest symbol, the variable of a sum, occurs only in `other`.
 
-    Lines of L words are no such value: counts of them are compared, which fractions of lines are not.
+    Values with the line length L are not older: counts of lines are compared, but not fractions of lines.
     """
     if "L" in value.names:
         return False
@@ -316,7 +318,7 @@ def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
 
 
 def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
-    """max(0, e) is at most the positive terms of e, where those are nonnegative."""
+    """Return the positive terms of e, a bound of max(0, e), if they are >= 0 and the rest is <= 0; else None."""
     positive = atom.argument.positive_terms()
     rest = atom.argument - positive
     return positive if facts.nonnegative(positive) and facts.nonnegative(-rest) else None
@@ -326,9 +328,9 @@ HALF = fmpq(1, 2)
 
 
 def real(value: Poly) -> Poly:
-    """A value without rounding, and no less beyond: n//2 and n - n//2 are n/2, max(0, n - 1) is n."""
+    """Drop rounding and lower terms of maxima, for growth: n//2 and n - n//2 -> n/2, max(0, n - 1) -> n."""
 
-    def unrounded(atom: Atom) -> Poly | None:
+    def without_rounding(atom: Atom) -> Poly | None:
         match atom:
             case a.Floor() if atom.modulus.is_constant:
                 return real(atom.argument).scaled(1 / atom.modulus.constant_term)
@@ -342,14 +344,14 @@ def real(value: Poly) -> Poly:
             case _:
                 return None
 
-    return value.map_atoms(unrounded)
+    return value.map_atoms(without_rounding)
 
 
 def beyond(value: Poly) -> Poly:
-    """No less, without rounding: what is subtracted may be rounded down, and is left away first."""
-    added = value.positive_terms()
+    """Return an upper bound without rounding; subtracted terms may be rounded down, so they are dropped first."""
+    positive = value.positive_terms()
 
-    def unrounded(atom: Atom) -> Poly | None:
+    def without_rounding(atom: Atom) -> Poly | None:
         match atom:
             case a.Floor() if atom.modulus.is_constant or len(atom.modulus.terms) == 1:
                 return beyond(atom.argument) * atom.modulus**-1
@@ -360,11 +362,11 @@ def beyond(value: Poly) -> Poly:
             case _:
                 return None
 
-    return real(added.map_atoms(unrounded))
+    return real(positive.map_atoms(without_rounding))
 
 
 def _power_of_two(exponent: Poly) -> Poly | None:
-    """sqrt(w) for 2^(log2(w)/2)."""
+    """Return sqrt(w) for 2^(log2(w)/2), else None."""
     match list(exponent.terms.items()):
         case [(((a.RealFunction(function="log2", argument=argument), 1),), share)] if share == HALF:
             return a.sqrt(argument)

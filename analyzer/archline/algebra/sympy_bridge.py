@@ -1,4 +1,4 @@
-"""Derived costs as sympy expressions, for further algebra, LaTeX and lambdify. sympy is imported when first needed."""
+"""Converts derived costs to sympy for further algebra, LaTeX and lambdify; sympy is imported when first needed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def symbols(names: Mapping[str, int | None]) -> dict[str, sympy.Symbol]:
-    """The sympy symbols of sizes, given each size's least value (None for an index, of any sign)."""
+    """Return the sympy symbols of sizes, given each size's minimum (None for an index, of any sign)."""
     import sympy
 
-    def assumptions(least: int | None) -> dict[str, bool]:
+    def assumptions_of(least: int | None) -> dict[str, bool]:
         if least is None:
             return {"integer": True}
         return {"integer": True, "positive": True} if least >= 1 else {"integer": True, "nonnegative": True}
 
-    return {name: sympy.Symbol(name, **assumptions(least)) for name, least in names.items()}
+    return {name: sympy.Symbol(name, **assumptions_of(least)) for name, least in names.items()}
 
 
 def to_sympy(value: Poly, known: Mapping[str, sympy.Symbol] | None = None) -> sympy.Expr:
-    """The expression in sympy: Max, floor, ceiling(log(x, 2)), exact rationals.
+    """Return the expression in sympy: Max, floor, ceiling(log(x, 2)), exact rationals.
 
-    Symbols that `known` does not hold become positive integers. ValueError if the expression holds an element of an
-    array, which no derived cost does.
+    Symbols that are not in `known` become positive integers. Raises ValueError if the expression contains an element
+    of an array, which derived costs do not.
     """
     return _Translator(dict(known or {})).expression(value)
 

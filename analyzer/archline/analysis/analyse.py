@@ -232,11 +232,9 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)
     ends = closed.ends
-    regimes = tuple(replace(each, lower=each.lower + more, upper=each.upper + more) for each in closed.regimes)
+    bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
     explain = cache(partial(statements.recursions.explained, algorithm, metric, more))
-    cost = replace(
-        cost, regimes=regimes, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric)
-    )
+    cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
     if ends is None:
         return cost
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, floor
@@ -13,9 +14,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
+from archline.analysis.bounds import Bound, Piece, Region, partition_sizes
 from archline.analysis.metrics.tally import DerivationStep
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, conjunction
+from archline.expr.text import Formula
 from archline.expr.tree import Span
 from archline.growth.growths import Growth
 from archline.ir.amounts import Amount, UnknownAmount
@@ -34,87 +36,10 @@ Explanation = Callable[[], Recurrence | None]
 """The recurrence with its solution and proofs; None where there is none."""
 
 
-@record(eq=False)
-class Regime:
-    """Bounds where facts of the sizes hold, without which they are for all sizes that other regimes leave.
-
-    `cases` hold what is known there, in the symbols of the derivation: the facts of each case that it is made of.
-    Regimes by conditions on sizes alone have these as expressions that are at least 0 there, the last one's too.
-    """
-
-    where: tuple[s.Fact, ...]
-    cases: tuple[Facts, ...] = field(repr=False)
-    lower: Poly
-    upper: Poly
-    conditions: tuple[Poly, ...] = field(default=(), repr=False)
-
-    @property
-    def when(self) -> str:
-        """Where it applies, as text."""
-        return conjunction(self.where) or "otherwise"
-
-    @property
-    def exact(self) -> bool:
-        """Whether both bounds are the same expression."""
-        return self.lower == self.upper
-
-
 FEW_LINES = 64
 """Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
 Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
 """What a cost is O of under facts, by conditions, or why that is not known."""
-
-
-@record(eq=False)
-class Residency:
-    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
-
-    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
-    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access. Lines lie `along` a
-    dimension of the array.
-    """
-
-    array: str
-    extents: tuple[Poly, ...]
-    along: int
-    places: tuple[int, ...]
-    loop: str | None
-    held: Poly
-    fetched: Poly
-    given_up: tuple[str, ...] = ()
-
-
-@record(eq=False)
-class ConditionalBound:
-    """An upper bound wherever all of `needs` are at least 0, whatever else holds there too.
-
-    `smooth` gives needs, in ways of which one suffices, and the bound, or more, without rounding. Where it is `shown`,
-    reports show it: `condition` says where it holds, `keeping` how it comes about. A `lean` one is of use to claims
-    on growth alone: another that holds in nearly the same places is tighter.
-    """
-
-    condition: Callable[[], s.Fact] = field(repr=False)
-    needs: tuple[Poly, ...] = field(repr=False)
-    upper: Poly
-    smooth: Callable[[], tuple[list[list[Poly]], Poly] | None] = field(repr=False)
-    shown: bool = True
-    keeping: Callable[[], tuple[Residency, ...]] = field(default=tuple, repr=False)
-    lean: bool = False
-
-    @cached_property
-    def where(self) -> s.Fact:
-        """Where it holds."""
-        return self.condition()
-
-    @cached_property
-    def when(self) -> str:
-        """Where it holds, as text."""
-        return conjunction((self.where,))
-
-    @cached_property
-    def kept(self) -> tuple[Residency, ...]:
-        """What is kept in the cache there."""
-        return self.keeping()
 
 
 @record
@@ -173,10 +98,9 @@ class Cost:
 
     `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
     A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
-    `regimes` say the same by cases of the sizes, where that reads better; the first whose condition holds applies.
-    `alternatives` are upper bounds under conditions that may hold together, `lowers` lower bounds that hold everywhere,
-    each with what it looks at. `orders` says what it is O of under facts. `orderless` bounds it from below in any
-    order of the same iterations.
+    `bounds` are all others: of both sides by cases of the sizes, where that reads better; upper ones under conditions
+    on the cache, which may hold together, those for large caches first; and lower ones by loops. `orders` says what it
+    is O of under facts. `orderless` bounds it from below in any order of the same iterations.
     `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
     sharper than bounds; `least_at` gives the first alone, far sooner. `explain` gives how a recursive algorithm's
     bounds come about, which is written when asked for, `reached` what its calls reach by indices, and `touched` what
@@ -191,9 +115,7 @@ class Cost:
     reason: str | None = None
     span: Span | None = None
     declared: tuple[str, ...] = ()
-    regimes: tuple[Regime, ...] = ()
-    alternatives: tuple[ConditionalBound, ...] = ()
-    lowers: tuple[tuple[str, Poly], ...] = ()
+    bounds: tuple[Bound, ...] = ()
     orders: Orders | None = field(default=None, repr=False, compare=False)
     orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     ends: Ends | None = field(default=None, repr=False, compare=False)
@@ -209,6 +131,36 @@ class Cost:
     def exact(self) -> bool:
         """Whether both bounds are the same expression."""
         return self.lower is not None and self.lower == self.upper
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The parts of the sizes with the bounds in each; empty if the cost is unknown."""
+        return () if self.lower is None or self.upper is None else partition_sizes(self.bounds, self.lower, self.upper)
+
+    @property
+    def by_case(self) -> tuple[Piece, ...]:
+        """The pieces of a cost that has several; empty if one has all sizes."""
+        return tuple(piece for piece in self.pieces if piece.where.cases)
+
+    @property
+    def facts_by_piece(self) -> Iterator[tuple[Piece, Facts | None]]:
+        """Each piece with the facts of each of its cases; None for one that has all sizes."""
+        return ((piece, case) for piece in self.pieces for case in piece.where.cases or (None,))
+
+    @cached_property
+    def plans(self) -> tuple[Bound, ...]:
+        """The upper bounds under conditions on the cache, small caches first."""
+        return tuple(bound for bound in reversed(self.bounds) if bound.side == "upper" and not bound.where.cases)
+
+    @cached_property
+    def by_cache(self) -> tuple[Bound, ...]:
+        """The upper bounds under conditions on the cache that pages show, small caches first."""
+        return tuple(bound for bound in self.plans if bound.shown == "page")
+
+    @cached_property
+    def by_loop(self) -> tuple[Bound, ...]:
+        """The lower bounds by loops, which hold everywhere besides `lower`."""
+        return tuple(bound for bound in self.bounds if bound.by)
 
     @property
     def valued(self) -> bool:
@@ -231,10 +183,37 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
 
 
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The bounds at a point: the sharpest of its own and those of metrics it is related to. Raises EvaluationError."""
-    lower, upper = _own_ends_at(cost, point)
-    lower = max([lower, *(low for low, _ in _ends_of(cost.at_least, point))])
-    return lower, min([upper, *(high for _, high in _ends_of(cost.at_most, point))])
+    """Evaluate the sharpest bounds at a point: of forms, values, and related metrics. Raises EvaluationError."""
+    forms = partial(_forms_at, cost)
+    # Values may take too many steps, or have a guarded call whose sizes are none: the forms are left.
+    pairs = list(_evaluate_all((forms,) if cost.ends is None else (cost.ends, forms), point)) or [forms(point)]
+    below, above = (
+        _evaluate_all((partial(ends_at, x) for x in costs), point) for costs in (cost.at_least, cost.at_most)
+    )
+    return max(low for low, _ in (*pairs, *below)), min(high for _, high in (*pairs, *above))
+
+
+def _evaluate_all(
+    functions: Iterable[Ends], point: Mapping[str, int | Fraction]
+) -> Iterator[tuple[Fraction, Fraction]]:
+    """Evaluate the bounds that have values at a point."""
+    for function in functions:
+        with suppress(EvaluationError):
+            yield function(point)
+
+
+def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    """Evaluate the sharpest of the forms that pages show and that hold at a point. Raises EvaluationError."""
+    if cost.lower is None or cost.upper is None:
+        raise EvaluationError(cost.reason or "it is not derived")
+    lower = upper = evaluate(cost.lower, point)
+    if not cost.exact:
+        upper = evaluate(cost.upper, point)
+    for bound in cost.by_cache:
+        # Without Z no condition on the cache has a value. Bounds by loops are never sharper than values.
+        with suppress(EvaluationError):
+            upper = min(upper, evaluate(bound.value, point)) if bound.where.contains(point) else upper
+    return lower, upper
 
 
 def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
@@ -250,50 +229,23 @@ def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Frac
     return (Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else (lower, upper)
 
 
-def _ends_of(costs: Sequence[Cost], point: Mapping[str, int | Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
-    """The bounds of each cost that has values at the point."""
-    for cost in costs:
-        try:
-            yield ends_at(cost, point)
-        except EvaluationError:
-            continue
-
-
-def _own_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The bounds at a point: by the recurrences, where there are some, which are sharp. Raises EvaluationError."""
-    if cost.ends is not None:
-        try:
-            return cost.ends(point)
-        except EvaluationError:
-            # Too many steps, or a guarded call whose sizes are none: the closed form is left.
-            pass
-    if cost.lower is None or cost.upper is None:
-        raise EvaluationError(cost.reason or "it is not derived")
-    lower = evaluate(cost.lower, point)
-    return lower, lower if cost.exact else evaluate(cost.upper, point)
-
-
-def mapped(
+def map_cost(
     cost: Cost,
     lower: Callable[[Poly], Poly],
     upper: Callable[[Poly], Poly],
     ends: Callable[[Mapping[str, int | Fraction], tuple[Fraction, Fraction]], tuple[Fraction, Fraction]],
 ) -> Cost:
-    """A cost between bounds that follow from those of another one: of its forms, and of its values at sizes.
+    """Derive a cost whose bounds follow from those of another one: its forms, and its values at sizes.
 
     Where bounds hold, and what they rest on, stays; what is known of growth and of the derivation does not.
     """
-    own, least = cost.ends, cost.least_at
+    values, least = cost.ends, cost.least_at
     return replace(
         cost,
         lower=None if cost.lower is None else lower(cost.lower),
         upper=None if cost.upper is None else upper(cost.upper),
-        regimes=tuple(replace(each, lower=lower(each.lower), upper=upper(each.upper)) for each in cost.regimes),
-        alternatives=tuple(
-            replace(each, upper=upper(each.upper), smooth=partial(_smooth, each, upper)) for each in cost.alternatives
-        ),
-        lowers=tuple((name, lower(each)) for name, each in cost.lowers),
-        ends=None if own is None else lambda point: ends(point, own(point)),
+        bounds=tuple(bound.map_value(lower if bound.side == "lower" else upper) for bound in cost.bounds),
+        ends=None if values is None else lambda point: ends(point, values(point)),
         least_at=None if least is None else lambda point: ends(point, (least(point),) * 2)[0],
         orders=None,
         orderless=None,
@@ -302,11 +254,6 @@ def mapped(
         at_most=(),
         at_least=(),
     )
-
-
-def _smooth(alternative: ConditionalBound, upper: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
-    found = alternative.smooth()
-    return None if found is None else (found[0], upper(found[1]))
 
 
 @record(eq=False)
@@ -337,13 +284,13 @@ class Costs:
         """An expression in the algorithm's sizes, in the language's syntax."""
         return Formula(self.tree(value))
 
-    def restrict_to(self, regime: Regime | None) -> Costs:
-        """Restrict the costs to a regime, where sizes may be positive that may vanish elsewhere."""
-        if regime is None or not self.may_vanish:
+    def restrict_to(self, region: Region) -> Costs:
+        """Restrict the costs to a region, where sizes may be positive that may vanish elsewhere."""
+        if not region.cases or not self.may_vanish:
             return self
 
         def is_positive(value: Poly) -> bool:
-            return all(case.positive(value.substitute(case.rewrites)) for case in regime.cases)
+            return all(case.positive(value.substitute(case.rewrites)) for case in region.cases)
 
         indices = self.index_range
         if indices is not None and is_positive(indices.distance):
@@ -359,16 +306,12 @@ class Costs:
 
 
 def cost_text(costs: Costs, cost: Cost) -> str:
-    """A cost that is known in one line, by its regimes where it has some."""
-    assert cost.lower is not None
-    assert cost.upper is not None
-    if not cost.regimes:
-        return _between(costs, cost.lower, cost.upper)
-    texts = (_between(costs.restrict_to(regime), regime.lower, regime.upper) for regime in cost.regimes)
-    heads = (f"{'where ' if regime.where else ''}{regime.when}: " for regime in cost.regimes)
-    return "; ".join(map("".join, zip(heads, texts, strict=True)))
+    """A cost that is known in one line, by its pieces."""
+    return "; ".join(
+        f"{piece.where.head}{_format_piece(costs.restrict_to(piece.where), piece)}" for piece in cost.pieces
+    )
 
 
-def _between(costs: Costs, lower: Poly, upper: Poly) -> str:
-    exact = lower == upper
-    return costs.text(lower) if exact else f"at least {costs.text(lower)}, at most {costs.text(upper)}"
+def _format_piece(costs: Costs, piece: Piece) -> str:
+    lower = costs.text(piece.lower)
+    return lower if piece.exact else f"at least {lower}, at most {costs.text(piece.upper)}"

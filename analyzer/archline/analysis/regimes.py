@@ -7,13 +7,15 @@ branches cost that the sizes choose, and what a recursive algorithm costs those 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import to_tree
-from archline.analysis.cost import Cost, Regime
+from archline.analysis.bounds import Piece, Region, build_piece
+from archline.analysis.cost import Cost
 from archline.expr import build as b
 from archline.language import syntax as s
 from archline.records import record, replace
@@ -79,8 +81,8 @@ class _Part:
 
 
 def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
-    """The cost with regimes, if it has none and its bounds hold conditions on the sizes, which have these names."""
-    if cost.regimes or cost.lower is None or cost.upper is None or facts.rewrites:
+    """The cost by cases, if it has none and its bounds hold conditions on the sizes, which have these names."""
+    if cost.by_case or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost
     pending, parts = [_Part(cost.lower, cost.upper, Knowledge(facts), names)], list[_Part]()
     while pending:
@@ -94,19 +96,20 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
             return cost
     if len(parts) < 2:
         return cost
-    regimes = [_regime(each, tuple(_needed(each.conditions, facts))) for each in parts]
-    return replace(cost, regimes=(*regimes[:-1], replace(regimes[-1], where=())))
+    pieces = [_build_piece(part, tuple(_needed(part.conditions, facts)), part is parts[-1]) for part in parts]
+    return replace(cost, bounds=tuple(bound for piece in pieces for bound in piece.bounds))
 
 
-def _regime(part: _Part, conditions: tuple[Poly, ...]) -> Regime:
-    """The regime of a part, where equal sizes are written as one."""
+def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece:
+    """Make the piece of a part, where equal sizes are written as one; of the last one no conditions are written."""
     lower, upper = part.lower, part.upper
     for value in conditions:
         alone = [name for name in part.names if value.coefficients(Symbol(name)).get(1) in (ONE, -ONE)]
         if -value in conditions and alone:
             equal = {alone[-1]: Poly.symbol(alone[-1]) - value * value.coefficients(Symbol(alone[-1]))[1]}
             lower, upper = (part.known.facts.simplify(each.substitute(equal)) for each in (lower, upper))
-    return Regime(_written(conditions), (part.known.facts,), lower, upper, conditions)
+    written = tuple if last else partial(_written, conditions)
+    return build_piece(Region(conditions, (part.known.facts,), written), lower, upper)
 
 
 def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:

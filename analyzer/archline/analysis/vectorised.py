@@ -83,19 +83,19 @@ def _digits(values: Integers) -> NDArray[np.uint16]:
 
 
 def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
-    if not cost.alternatives:
+    if not cost.plans:
         return _least_of_related(cost, vectors, length, missing)
     best = np.zeros(length, np.int64)
     found = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
-    for each in (each for each in cost.alternatives if not each.lean):
+    for plan in (plan for plan in cost.plans if plan.shown != "growth"):
         fits = np.ones(length, bool)
-        for need in each.needs:
+        for need in plan.where.needs:
             if need not in rooms:
                 rooms[need] = _known(vectors.floor(need), np.ones(length, bool), missing) >= 0
             fits &= rooms[need]
         if fits.any():
-            bound = _known(vectors.floor(each.upper), fits, missing)
+            bound = _known(vectors.floor(plan.value), fits, missing)
             better = fits & (~found | (bound < best)) if found.any() else fits
             if better.any():
                 best = np.where(better, bound, best)

@@ -9,6 +9,7 @@ from archline.api.costs import CostReport
 from archline.api.running import Run, run, run_at
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import from_python
+from archline.energy.caches import read_given_cache
 from archline.energy.running import USUAL
 from archline.execution.results import TIMEOUT
 from archline.language import syntax as s
@@ -40,7 +41,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         given: Mapping[str, Any] | None = None,
         /,
         *,
-        cache: Cache | None = None,
+        cache: Cache | str | None = None,
         compiled: bool | None = None,
         seed: int = 0,
         engine: str = "simulated",
@@ -63,8 +64,8 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         values = {**(given or {}), **arguments}
         settings = replace(USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
-            return run_at(self, from_python(values), cache, settings)
-        return run(self, values, cache, settings)
+            return run_at(self, from_python(values), read_given_cache(cache), settings)
+        return run(self, values, read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
         """Whether sizes are given, and none of the data that the algorithm takes."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archline.algebra.effort import allow
 from archline.api import processes
+from archline.costs.rules import DEFECT
 from archline.costs.sizes import unknown_in_fact
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
@@ -95,19 +97,32 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
 
 
 def _decided(task: Task) -> CheckView:
-    """What a target ensures. Raises ArchlineError."""
+    """What a target ensures, with the errors of its algorithms. Raises ArchlineError for a target without any."""
     module, name = _module(task)
     names = list(module) if name is None else [name]
     subjects = [module[each].assuming(task.where, fitting=True) for each in names]
-    checked, defects = list[CheckedAlgorithm](), list[str]()
+    checked, defects, errors = list[CheckedAlgorithm](), list[str](), list[Diagnostic]()
     for subject in subjects:
-        with noting_defects(defects, f"`{subject.name}`"):
+        with noting_defects(defects, f"`{subject.name}`"), _noting_errors(errors):
             checked.append(_group(subject, task))
     program = module.module.program
     ignored = suppressions(program, set(names), whole=name is None)
-    decided = _claims(module, task, defects) if name is None else ()
+    decided: tuple[Contract, ...] = ()
+    if name is None:
+        with _noting_errors(errors):
+            decided = _claims(module, task, defects)
     path = relative(program.source.path)
-    return CheckView(task.target, tuple(checked), decided, path, tuple(ignored), tuple(defects))
+    errors += [Diagnostic(DEFECT, defect, path=path) for defect in defects]
+    return CheckView(task.target, tuple(checked), decided, path, tuple(ignored), tuple(errors))
+
+
+@contextmanager
+def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
+    """Collect the errors of one algorithm, which leave the answers about the others as they are."""
+    try:
+        yield
+    except ArchlineError as problem:
+        errors.extend(problem.diagnostics)
 
 
 def _module(task: Task) -> tuple[Module, str | None]:

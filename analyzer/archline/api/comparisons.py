@@ -14,7 +14,7 @@ from archline.compare.verdicts import (
 )
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
-from archline.energy.caches import DEFAULT_CACHE, Settings
+from archline.energy.caches import Settings
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
 from archline.energy.models import model as model_of
@@ -74,10 +74,10 @@ def compare(
     machine: str | Machine | Sequence[str | Machine] = (),
     model: str | None = None,
     by: str | None = None,
-    at: Mapping[str, Number] | None = None,
+    at: Mapping[str, Number] | str | None = None,
     sweep: str | None = None,
     where: str | None = None,
-    cache: Cache | None = None,
+    cache: Cache | str | None = None,
     execute: bool = False,
     seed: int = 0,
     **sizes: Number,
@@ -91,7 +91,7 @@ def compare(
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [machine_with(each) for each in names]
-    settings = Settings(cache or DEFAULT_CACHE, cache is not None, seed=seed)
+    settings = Settings.from_python(cache, seed=seed)
     swept = None if sweep is None else SizeSweep.read(sweep)
     given = merge_sizes(at, sizes)
     subjects = [subject(each, where) for each in targets]

@@ -35,10 +35,11 @@ CONFIGURATION = Rule(
         sizes = ["n=1024, P=16"]             # diff: where costs are compared in numbers
         tolerance = "2%"                     # check, diff: how far a cost may rise
         cache = "Z=32768, L=8"               # energy, compare, run, optimise, cost (with --at)
-        machine = "xeon-e5-2650l-v3"         # energy, compare, scale
-        model = "ice"                        # energy, compare
+        machine = "xeon-e5-2650l-v3"         # energy, compare, scale, optimise, plot of a machine
+        model = "ice"                        # energy, compare, optimise
 
-    `--where` takes the place of `where`; `run`, `energy`, `compare` and `optimise` take facts from there alone.
+    `--where` takes the place of `where`; `run`, `energy`, `compare` and `optimise` take facts from there alone. `run`
+    counts on a machine only where `--machine` names it.
     `--config FILE` takes another file, `--isolated` none.
     """,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from archline.analysis.cache.lru.client import SECONDS
 from archline.api.metrics import Metric, lru_view
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Number, Point, from_python
+from archline.costs.sizes import Number, Point, merge_sizes
 from archline.expr.text import format_fact
 from archline.records import replace
 from archline.report.communication import CommunicationView, communication_view
@@ -102,14 +102,16 @@ class CostReport(DerivedCosts, WithPage):
         """What the reports show, at a point; the time and io on so many processors too, where some are given."""
         return page_view(self, at, processors, without_io)
 
-    def lower_bounds(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> CommunicationView | None:
+    def lower_bounds(
+        self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number
+    ) -> CommunicationView | None:
         """The lower bounds on words and messages for the problem that an algorithm on a grid solves.
 
         With sizes they have values. None where the problem is not known (`problem` of `cost` names it); no bounds in it
         where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
-        given = {**(sizes or {}), **named}
-        return communication_view(self, self.point_of_run(from_python(given), self.names.sizes) if given else None)
+        given = merge_sizes(sizes, named)
+        return communication_view(self, self.point_of_run(given, self.names.sizes) if given else None)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = SECONDS) -> LruView:
         """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
 from archline.energy.answers import energies
-from archline.energy.caches import DEFAULT_CACHE, Settings
+from archline.energy.caches import Settings
 from archline.energy.levels import Level, by_level
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
@@ -139,8 +139,8 @@ def energy(
     *,
     machine: str | Machine,
     model: str | None = None,
-    at: Mapping[str, Number] | None = None,
-    cache: Cache | None = None,
+    at: Mapping[str, Number] | str | None = None,
+    cache: Cache | str | None = None,
     procs: int | None = None,
     where: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
@@ -157,7 +157,7 @@ def energy(
     quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
     unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
-    settings = Settings(cache or DEFAULT_CACHE, cache is not None, measured, procs, seed)
+    settings = Settings.from_python(cache, measured=measured, procs=procs, seed=seed)
     found, on = subject(target, where), machine_with(machine, parameters)
     (result,) = energies([found], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings)
     return Energy(result, found)

@@ -15,7 +15,7 @@ from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
-from archline.costs.sizes import Number, Point, from_python
+from archline.costs.sizes import Number, Point, merge_sizes
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.language import model
@@ -89,11 +89,9 @@ class Metric:
         Empty where one pair of bounds holds everywhere.
         """
         cost, to = self._cost, self._sympy
-        if cost.regimes:
-            return tuple(MetricRegime(each.when, to(each.lower), to(each.upper)) for each in cost.regimes)
-        return tuple(
-            MetricRegime(each.when, to(cost.lower), to(each.upper)) for each in cost.alternatives if each.shown
-        )
+        cases = [(piece.when, piece.lower, piece.upper) for piece in cost.by_case]
+        cases = cases or [(bound.where.when, cost.pieces[0].lower, bound.value) for bound in cost.by_cache]
+        return tuple(MetricRegime(when, to(lower), to(upper)) for when, lower, upper in cases)
 
     @property
     def growth(self) -> str | None:
@@ -116,14 +114,14 @@ class Metric:
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
         return [self._report.costs.tree(value) for value in dict.fromkeys(bounds)]
 
-    def at(self, sizes: Mapping[str, Number] | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
+    def at(self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
         """The exact value at sizes, or the pair of bounds where the cost is not exact.
 
         Raises ArchlineError for wrong, missing or unknown sizes (AL401 to AL407), and where there is no value: the
         cost is unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        point = self._report.point_of_run(from_python({**(sizes or {}), **named}), needed_names(self._report, cost))
+        point = self._report.point_of_run(merge_sizes(sizes, named) or {}, needed_names(self._report, cost))
         if "K" in point:
             cost = self._report.with_longest.costs.metrics.get(self.name, cost)
             known_bounds(self._report, cost)

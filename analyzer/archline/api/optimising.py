@@ -7,8 +7,8 @@ from typing import Any
 
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, merge_sizes, read_settings
-from archline.energy.caches import DEFAULT_CACHE, Settings
+from archline.costs.sizes import Number, merge_sizes
+from archline.energy.caches import Settings
 from archline.energy.machine_files import machine_with
 from archline.energy.machines import Machine
 from archline.energy.optimise.problem import (
@@ -58,7 +58,7 @@ def optimise(
     subject: str | Sequence[str] = (),
     integer: Iterable[str] = (),
     parameters: Mapping[str, str | float] | None = None,
-    cache: Cache | None = None,
+    cache: Cache | str | None = None,
     bound: str = "upper",
 ) -> Optimised:
     """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over what `over` names.
@@ -70,9 +70,9 @@ def optimise(
     ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a
     range is missing.
     """
-    sizes = read_settings(at, "--at") if isinstance(at, str) else merge_sizes(at, {}) or {}
+    sizes = merge_sizes(at, {}) or {}
     chosen = subject_of(target)
-    settings = Settings(cache or DEFAULT_CACHE, cache is not None)
+    settings = Settings.from_python(cache)
     texts = [subject] if isinstance(subject, str) else list(subject)
     varied, halved = ([each] if isinstance(each, str) else list(each) for each in (over, halve))
     if bool(varied) == bool(halved):

@@ -11,7 +11,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.plots import Drawn
 from archline.compare.results import CostComparison
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, from_python
+from archline.costs.sizes import Given, Number, merge_sizes
 from archline.energy.answers import energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
@@ -46,20 +46,16 @@ class Picture(Drawn):
 def roofline(
     machine: str | Machine,
     *targets: str | Algorithm,
-    at: Mapping[str, Number] | None = None,
-    cache: Cache | None = None,
+    at: Mapping[str, Number] | str | None = None,
+    cache: Cache | str | None = None,
     where: str | None = None,
 ) -> Picture:
     """Roofline, arch line and power of a machine against the intensity, with the intensities of algorithms at sizes.
 
     Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
     """
-    from archline.energy.caches import DEFAULT_CACHE
-
-    settings = Settings(cache or DEFAULT_CACHE, cache is not None)
-    return roofline_of(
-        machine_with(machine), [subject(each, where) for each in targets], from_python(at or {}), settings, where
-    )
+    given, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
+    return roofline_of(machine_with(machine), [subject(each, where) for each in targets], given, settings, where)
 
 
 def roofline_of(

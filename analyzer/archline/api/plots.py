@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import ConditionalBound, Cost, ends_at
+from archline.analysis.bounds import Bound
+from archline.analysis.cost import Cost, ends_at
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, Point, from_python
+from archline.costs.sizes import Given, Number, Point, merge_sizes
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.running import split
 from archline.execution.cache import optimal
@@ -114,7 +115,7 @@ def _not_written(path: str | Path, reason: str) -> Exception:
 
 def plot_io(
     algorithm: Algorithm,
-    sizes: Mapping[str, Number] | None = None,
+    sizes: Mapping[str, Number] | str | None = None,
     /,
     *,
     L: int = DEFAULT_CACHE.L,  # noqa: N803
@@ -125,7 +126,7 @@ def plot_io(
 
     Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
     """
-    return plotted(algorithm, from_python({**(sizes or {}), **named}), line=L, seed=seed)
+    return plotted(algorithm, merge_sizes(sizes, named) or {}, line=L, seed=seed)
 
 
 def plotted(
@@ -147,8 +148,7 @@ def plotted(
 def _view(
     algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
 ) -> IoCurves:
-    shown = (each for each in cost.alternatives if each.shown)
-    starts = [start for each in shown if (start := _start(each, point, line)) is not None]
+    starts = [start for regime in cost.by_cache if (start := _start(regime, point, line)) is not None]
     bounds = _Bounds(report, cost, point, line)
     ends = bounds.at_all([each.lines for each in starts])
     if not ends:
@@ -221,16 +221,16 @@ class _Start:
 
     lines: int
     bound: Number
-    regime: ConditionalBound
+    regime: Bound
 
 
-def _start(regime: ConditionalBound, point: Point, line: int) -> _Start | None:
+def _start(regime: Bound, point: Point, line: int) -> _Start | None:
     """Where a regime begins; None where that, or its bound, has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
-        needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.needs]
+        needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.where.needs]
         lines = max(1, *map(ceil, needs))
-        return _Start(lines, evaluate(regime.upper, {**point, "Z": lines * line, "L": line}), regime)
+        return _Start(lines, evaluate(regime.value, {**point, "Z": lines * line, "L": line}), regime)
     except EvaluationError:
         return None
 
@@ -241,7 +241,7 @@ def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> 
     for each in sorted(starts, key=lambda start: (start.lines, start.bound)):
         if each.lines <= last and (least is None or each.bound < least):
             least = each.bound
-            yield IoRegime(each.lines * line, each.regime.when, report.write(each.regime.upper))
+            yield IoRegime(each.lines * line, each.regime.where.when, report.write(each.regime.value))
 
 
 def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:

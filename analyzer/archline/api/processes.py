@@ -55,7 +55,7 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     try:
         with recorded() as read:
             found = work(task)
-        if key is not None and not getattr(found, "defects", ()):
+        if key is not None and not getattr(found, "errors", ()):
             result_cache.store(key, read, _data(found))
         return found
     except ArchlineError as problem:

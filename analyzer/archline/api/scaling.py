@@ -45,7 +45,7 @@ def scale(
     *,
     machine: str | Machine,
     vary: str | Sequence[str],
-    at: Mapping[str, Number] | None = None,
+    at: Mapping[str, Number] | str | None = None,
     model: str | None = None,
     factor: Fraction = FACTOR,
     where: str | None = None,

@@ -1,7 +1,7 @@
-"""Whether a certificate of f = O(g) proves it, and whether a counterexample stands.
+"""Check whether a certificate of f = O(g) proves it, and whether a counterexample refutes it.
 
-PROOFS of BOUNDS are products of monomials that multiply up, and distinctions of cases. DIFFERENCES show what is left of
-a sum with negative terms once positive ones have covered those, exactly.
+PROOFS of BOUNDS are products of inequalities of monomials, and distinctions of cases. DIFFERENCES show which terms are
+left of a sum with negative terms once positive terms have covered those, exactly.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _NOTHING = t.Term()
 
 
 class Differences:
-    """Those of a certificate; each is checked when it is first asked for."""
+    """The DIFFERENCES of a certificate; each is checked when it is first used."""
 
     def __init__(self, data: Sequence[Data], facts: Facts, cache: bool) -> None:
         self._data, self._facts, self._cache = data, facts, cache
-        self._sums = [t.expand(parse_expression(each["of"])) for each in data]
+        self._sums = [t.expand(parse_expression(entry["of"])) for entry in data]
         self._shown: dict[int, list[t.Term] | None] = {}
         self.bounds = Bounds(self.remaining)
 
     def check_all(self) -> None:
-        """Those that were not needed, too."""
+        """Check all differences, including ones that no proof used."""
         for index in range(len(self._data)):
             self._checked(index)
 
     def remaining(self, terms: t.Sum) -> list[t.Term] | None:
-        """The terms that a sum is a constant times; None: it is not shown to be that, or not negative."""
-        return next((self._checked(index) for index, each in enumerate(self._sums) if each == terms), None)
+        """Return terms that a sum is at least a constant times; None if unproved, as when it may be negative."""
+        return next((self._checked(index) for index, known in enumerate(self._sums) if known == terms), None)
 
     def _checked(self, index: int) -> list[t.Term] | None:
         if index not in self._shown:
@@ -57,7 +57,7 @@ class Differences:
         self.bounds.defined(parse_expression(data["of"]))
         for term in terms:
             self.bounds.require_nonnegative(term)
-        keeps = [t.read(each) for each in data["keeps"]]
+        keeps = [t.read(entry) for entry in data["keeps"]]
         require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term is not one of the positive ones")
         if "least" in data:
             self._shift(data, terms, keeps)
@@ -67,18 +67,18 @@ class Differences:
             with at("covers", index):
                 self._cover(cover, rest, terms)
         for term, value in terms.items():
-            left = rest[term].sign
-            require(value.sign > 0 or left >= 0, "a negative term is not covered whole")
-            require(value.sign < 0 or left >= 0, "a positive term covers more than itself")
+            remainder = rest[term].sign
+            require(value.sign > 0 or remainder >= 0, "a negative term is not covered whole")
+            require(value.sign < 0 or remainder >= 0, "a positive term covers more than itself")
         for term in keeps:
             require(rest[term].sign > 0, "nothing is left of a term")
         return keeps
 
     def _shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
-        """With factors as their least values and more, no coefficient is negative once the share is taken away."""
+        """Check that no coefficient is negative with factors as minimum plus more, once the share is subtracted."""
         share = read(data["share"])
         require(share.sign > 0 or not keeps, "the share is not positive")
-        least: dict[t.Factor, Number] = {}
+        minima: dict[t.Factor, Number] = {}
         for index, bound in enumerate(data["least"]):
             with at("least", index):
                 small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
@@ -86,14 +86,14 @@ class Differences:
                 require(
                     self._holds(small, large, factor, bound["because"]), "the least value is not what its rule shows"
                 )
-                ((least_of, _),) = large.powers
-                least[least_of] = _ONE / factor
+                ((factor_, _),) = large.powers
+                minima[factor_] = _ONE / factor
         rest = t.plus(terms, t.total((term, share) for term in keeps), -1)
-        moved = t.total(pair for term, value in rest.items() for pair in t.shifted(term, value, least).items())
-        require(all(value.sign > 0 for value in moved.values()), "a coefficient is negative")
+        shifted = t.total(pair for term, value in rest.items() for pair in t.shifted(term, value, minima).items())
+        require(all(value.sign > 0 for value in shifted.values()), "a coefficient is negative")
 
     def _cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
-        """amount*term <= factor*amount*into, of a negative and a positive term."""
+        """Check amount*term <= factor*amount*into, of a negative and a positive term."""
         term, into = t.read(data["term"]), t.read(data["into"])
         amount, factor = read(data["amount"]), read(data["factor"])
         require(amount.sign > 0 and factor.sign > 0, "an amount is not positive")
@@ -111,43 +111,43 @@ class Differences:
         rest[into] -= factor * amount
 
     def _use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
-        """small/large, the power it is taken to, and log2 of what it is at most."""
+        """Return small/large, the power it is raised to, and log2 of its upper bound."""
         small, large = t.read(data["small"]), t.read(data["large"])
         factor, times = read(data["factor"]), read(data["times"])
         require(times.sign >= 0 and factor.sign > 0, "a multiplier is negative")
         for term in (small, large):
             self.bounds.require_nonnegative(term)
-        for each, _ in (*small.powers, *large.powers):
-            self.bounds.defined(each.expr)
-            positive = self.bounds.lower(each.expr) is not None
-            zero_covered = any(one == each and by.sign > 0 for one, by in covered.powers)
+        for factor_, _ in (*small.powers, *large.powers):
+            self.bounds.defined(factor_.expr)
+            positive = self.bounds.lower(factor_.expr) is not None
+            zero_covered = any(x == factor_ and by.sign > 0 for x, by in covered.powers)
             require(positive or zero_covered, "a factor that may be zero is cancelled")
         require(self._holds(small, large, factor, data["because"]), "the inequality is not what its rule shows")
         return small * large ** rational(-1), times, log2(factor)
 
     def _holds(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
-        """Whether small <= factor*large by a rule."""
-        one, of, above = small == _NOTHING, small.alone, large.alone
+        """Test whether small <= factor*large by a rule."""
+        is_one, of, above = small == _NOTHING, small.alone, large.alone
         match because["rule"], of, above:
             case "size", _, s.Name():
-                return one and factor >= _ONE
+                return is_one and factor >= _ONE
             case "log", _, s.Call(function="log2", arguments=(inner,)):
-                return one and factor >= _ONE and self.bounds.nonnegative(inner)
+                return is_one and factor >= _ONE and self.bounds.nonnegative(inner)
             case "log of size", _, s.Call(function="log2", arguments=(s.Name(),)):
-                return one and factor * _LOG3 >= _ONE
+                return is_one and factor * _LOG3 >= _ONE
             case "exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-                return one and any(power(_TWO, each) * factor >= _ONE for each in self._least(name, because))
+                return is_one and any(power(_TWO, low) * factor >= _ONE for low in self._least(name, because))
             case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
                 by = small.power_of(name)
                 return by in _SMALL_POWERS and factor >= rational((Fraction(27, 50) * by) ** int(by))
-            case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=other):
-                return name == other and factor >= _LOG3
+            case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=above_name):
+                return name == above_name and factor >= _LOG3
             case "least", _, s.Call():
-                return one and factor >= _ONE and self._at_least_one(above)
+                return is_one and factor >= _ONE and self._at_least_one(above)
             case "cache", s.Name(id="L"), s.Name(id="Z"):
                 return self._cache and factor >= _ONE
             case "fact", _, _:
-                return any(self._by_fact(each, small, large, factor) for each in self.comparisons(because["fact"]))
+                return any(self._by_fact(x, small, large, factor) for x in self.comparisons(because["fact"]))
             case ("min" | "floor" | "remainder") as rule, s.Call() | s.Binary(), _:
                 return any(c <= factor for c in self._arguments(rule, of, large))
             case ("max" | "ceil") as rule, _, s.Call():
@@ -156,26 +156,26 @@ class Differences:
                 return False
 
     def _least(self, name: str, because: Data) -> Iterator[Number]:
-        """What a size is at least: 1, or what a fact says."""
+        """Iterate over lower bounds of a size: 1, and those of a fact."""
         yield _ONE
-        for each in self.comparisons(because["fact"]) if "fact" in because else ():
-            one = t.single(each.large)
-            if one is not None and one[0] == t.read({name: "1"}) and _NOTHING in each.small:
-                yield each.small[_NOTHING] / one[1]
+        for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
+            single = t.single(comparison.large)
+            if single is not None and single[0] == t.read({name: "1"}) and _NOTHING in comparison.small:
+                yield comparison.small[_NOTHING] / single[1]
 
     def _arguments(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
-        """The coefficients of the arguments of a function that are multiples of a term."""
+        """Return the coefficients of the arguments of a function that are multiples of a term."""
         match rule, of:
-            case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=found)) if function == rule:
-                arguments: tuple[s.Expr, ...] = found
+            case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
+                arguments: tuple[s.Expr, ...] = parts
             case "floor", s.Binary(op="//"):
                 arguments = (t.quotient(of),)
             case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.nonnegative(left):
                 arguments = (left, right)
             case _:
                 return []
-        found_terms = [t.single(t.expand(each)) for each in arguments]
-        return [each[1] for each in found_terms if each is not None and each[0] == term and each[1].sign > 0]
+        singles = [t.single(t.expand(argument)) for argument in arguments]
+        return [single[1] for single in singles if single is not None and single[0] == term and single[1].sign > 0]
 
     def _at_least_one(self, expr: s.Expr) -> bool:
         match expr:
@@ -191,26 +191,26 @@ class Differences:
                 return self.bounds.lower(inner) is not None
             case _:
                 pass
-        one = t.single(t.expand(expr))
-        if one is None or one[0].alone is expr:
+        single = t.single(t.expand(expr))
+        if single is None or single[0].alone is expr:
             return False
-        return one[1] >= _ONE and all(by.sign > 0 and self._at_least_one(each.expr) for each, by in one[0].powers)
+        return single[1] >= _ONE and all(by.sign > 0 and self._at_least_one(x.expr) for x, by in single[0].powers)
 
     def comparisons(self, index: object) -> list[Comparison]:
-        """What a fact says, if all its parts have values."""
-        found = self._facts.comparisons(index)
-        for each in found:
-            for side in each.sides:
+        """Return the comparisons of a fact whose required parts are positive; reject sides that may have no value."""
+        comparisons = self._facts.comparisons(index)
+        for comparison in comparisons:
+            for side in comparison.sides:
                 self.bounds.defined(side)
-        return [each for each in found if all(self.bounds.lower(side) is not None for side in each.positive)]
+        return [x for x in comparisons if all(self.bounds.lower(side) is not None for side in x.positive)]
 
     def _by_fact(self, fact: Comparison, small: t.Term, large: t.Term, factor: Number) -> bool:
-        one = t.single(fact.large)
-        if one is None or one[0] != large or small not in fact.small:
+        single = t.single(fact.large)
+        if single is None or single[0] != large or small not in fact.small:
             return False
         for term in fact.small:
             self.bounds.require_nonnegative(term)
-        return one[1] <= factor * fact.small[small]
+        return single[1] <= factor * fact.small[small]
 
 
 Data: TypeAlias = Mapping[str, Any]
@@ -227,7 +227,7 @@ class Proofs:
         self._facts: dict[int, list[tuple[Form, Form]]] = {}
 
     def bound(self, data: Data) -> tuple[frozenset[Monomial], frozenset[Monomial]]:
-        """A BOUND: the smallest of the ones is at most a constant times the largest of the others."""
+        """Check a BOUND: the smallest of the left monomials is at most a constant times the largest right one."""
         left, right = (frozenset(map(fm.monomial, data[side])) for side in ("smallest_of", "largest_of"))
         with at("proof"):
             self._proof(data["proof"], left, right, ())
@@ -239,7 +239,7 @@ class Proofs:
         if "split" not in data:
             self._leaf(data, left, right, cases)
             return
-        assumed = [[_sides(each) for each in case["assume"]] for case in data["cases"]]
+        assumed = [[_sides(entry) for entry in case["assume"]] for case in data["cases"]]
         with at("split"):
             self._split(data["split"], assumed)
         for index, case in enumerate(data["cases"]):
@@ -261,7 +261,7 @@ class Proofs:
         require((total * self._uses(data["uses"], cases)) == fm.ONE, "the two sides are not equal")
 
     def _uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
-        """The product of small/large, each to its power: at most a constant."""
+        """Return the product of small/large, each to its power, which is at most a constant."""
         total = fm.ONE
         for index, use in enumerate(data):
             with at("uses", index):
@@ -272,7 +272,7 @@ class Proofs:
         return total
 
     def _holds(self, small: Monomial, large: Monomial, use: Data, cases: tuple[Sequence[Inequality], ...]) -> bool:
-        """Whether small <= C*large by a rule."""
+        """Test whether small <= C*large by a rule."""
         because = use["because"]
         match because["rule"]:
             case "size":
@@ -282,8 +282,8 @@ class Proofs:
             case "log":
                 return small == fm.ONE and fm.argument(large) is not None
             case "powers" if len(small.powers) == len(large.powers) == 1:
-                ((low, one),), ((high, by),) = small.powers, large.powers
-                return one == _ONE and fm.below_power(low, high, by)
+                ((low, low_power),), ((high, by),) = small.powers, large.powers
+                return low_power == _ONE and fm.below_power(low, high, by)
             case "cache":
                 return self._cache and (small, large) == (fm.size("L"), fm.size("Z"))
             case "case":
@@ -302,7 +302,7 @@ class Proofs:
                 return False
 
     def _logarithm(self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial) -> bool:
-        """An inequality of logarithms; `shown` is at least a positive constant."""
+        """Test an inequality of logarithms; `shown` is at least a positive constant."""
         of, by = fm.argument(small), read(because.get("power", "0"))
         if of is None:
             return False
@@ -318,9 +318,9 @@ class Proofs:
 
     # Facts and cases
     def _sides_of_fact(self, index: int) -> list[tuple[Form, Form]]:
-        """Lower bounds of the small sides and upper bounds of the large sides of what a fact says."""
+        """Return lower bounds of the small sides and upper bounds of the large sides of the comparisons of a fact."""
         if index not in self._facts:
-            self._facts[index] = [pair for each in self._differences.comparisons(index) for pair in self._pair(each)]
+            self._facts[index] = [pair for fact in self._differences.comparisons(index) for pair in self._pair(fact)]
         return self._facts[index]
 
     def _pair(self, fact: Comparison) -> list[tuple[Form, Form]]:
@@ -329,7 +329,7 @@ class Proofs:
         return [] if low is None else [(low, bounds.sum_upper(fact.large))]
 
     def _split(self, data: Data, cases: Sequence[Sequence[Inequality]]) -> None:
-        """At every point the assumptions of at least one case hold, up to constants."""
+        """Check that at every point the assumptions of at least one case hold, up to constants."""
         match data["rule"]:
             case "compare":
                 left, right = fm.monomial(data["left"]), fm.monomial(data["right"])
@@ -345,7 +345,7 @@ class Proofs:
 
 
 def _covered(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
-    """Whether for each alternative, of which at least one holds, there is a case that assumes nothing else."""
+    """Test whether for each alternative some case assumes nothing else; one of the alternatives holds."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
 
 
@@ -362,7 +362,7 @@ FORMAT = 1
 
 @record
 class Checked:
-    """Accepted, or rejected for a reason at a place, such as `bounds[0].proof.uses[1]`."""
+    """The result of a check: accepted, or rejected for a reason at a place, such as `bounds[0].proof.uses[1]`."""
 
     accepted: bool
     reason: str = ""
@@ -401,10 +401,10 @@ def _check(data: Mapping[str, Any]) -> None:
     facts = Facts(data["facts"])
     if "multiple" in data:
         with at("multiple"):
-            times = read(data["multiple"])
-            require(times.sign > 0, "the constant is not positive")
-            of = {term: value * times for term, value in t.expand(g).items()}
-            require(t.expand(f) == of, "the one is not that multiple of the other")
+            multiple = read(data["multiple"])
+            require(multiple.sign > 0, "the constant is not positive")
+            scaled = {term: value * multiple for term, value in t.expand(g).items()}
+            require(t.expand(f) == scaled, "the one is not that multiple of the other")
         return
     cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
     differences = Differences(data["differences"], facts, cache)
@@ -421,11 +421,11 @@ def _check(data: Mapping[str, Any]) -> None:
         differences.bounds.defined(g)
         smallest = differences.bounds.lower(g)
         require(smallest is not None, f"`{data['g']}` is not shown to be positive")
-    for one in largest:
-        for other in smallest or ():
+    for upper_clause in largest:
+        for lower_clause in smallest or ():
             require(
-                any((left <= one and right <= other for left, right in bounds)),
-                f"nothing bounds {_text('min', one)} by {_text('max', other)}",
+                any((left <= upper_clause and right <= lower_clause for left, right in bounds)),
+                f"nothing bounds {_text('min', upper_clause)} by {_text('max', lower_clause)}",
             )
 
 

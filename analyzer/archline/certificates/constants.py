@@ -1,4 +1,4 @@
-"""Constants, exactly: quotients of polynomials in logarithms of primes and roots, with rational coefficients.
+"""Compute with exact constants: quotients of polynomials in logarithms of primes and roots, with rational coefficients.
 
 Two constants are equal if their difference cancels formally; signs are decided by enclosures. What neither decides is
 rejected, so that a wrong answer is impossible.
@@ -21,7 +21,7 @@ from archline.records import record
 
 
 class RejectedError(Exception):
-    """A certificate that is not accepted: why, and the place, from the outermost entry in."""
+    """A certificate is not accepted: the reason, and the place, from the outermost entry in."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,18 +30,18 @@ class RejectedError(Exception):
 
 
 def require(condition: bool, reason: str) -> None:
-    """Reject unless it is so."""
+    """Raise RejectedError with a reason unless the condition holds."""
     if not condition:
         raise RejectedError(reason)
 
 
 @contextmanager
 def at(*place: str | int) -> Iterator[None]:
-    """Entries of a certificate that are being looked at."""
+    """Add the entries of a certificate that are checked inside to the place of a RejectedError."""
     try:
         yield
     except RejectedError as problem:
-        problem.place[:0] = [f"[{each}]" if isinstance(each, int) else f".{each}" for each in place]
+        problem.place[:0] = [f"[{entry}]" if isinstance(entry, int) else f".{entry}" for entry in place]
         raise
 
 
@@ -56,7 +56,7 @@ _ONE: Terms = (((), Fraction(1)),)
 
 @record
 class Number:
-    """A real number, above/below. `rational` gives one, `constant` reads one."""
+    """A real number, above/below. `make_rational` makes one, `evaluate_constant` reads one."""
 
     above: Terms
     below: Terms = _ONE
@@ -88,7 +88,7 @@ class Number:
 
     @property
     def sign(self) -> int:
-        """-1, 0 or 1."""
+        """The sign -1, 0 or 1. Raises RejectedError if it is undecided."""
         if self.is_zero:
             return 0
         for precision in _PRECISIONS:
@@ -105,7 +105,7 @@ class Number:
 
     @property
     def fraction(self) -> Fraction | None:
-        """Its value where it is rational by form."""
+        """The value if it is rational by form, else None."""
         if self.is_zero:
             return Fraction(0)
         return self.above[0][1] if self.below == _ONE and len(self.above) == 1 and not self.above[0][0] else None
@@ -115,18 +115,18 @@ class Number:
         return f"{float(self.enclosure(64).mid()):.6g}" if value is None else str(value)
 
     def enclosure(self, precision: int) -> arb:
-        """An interval around it."""
+        """Return an interval that contains the number."""
         with ctx.workprec(precision):
             return _enclosed(self.above) / _enclosed(self.below)
 
 
 def rational(value: Fraction | int) -> Number:
-    """A rational number."""
+    """Return a rational number."""
     return Number((((), Fraction(value)),)) if value else Number(())
 
 
 def constant(expr: s.Expr) -> Number:
-    """The value of an expression without names; log2 is the logarithm itself."""
+    """Return the value of an expression without names; log2 is the logarithm itself. Raises RejectedError."""
     match expr:
         case s.Integer(value=value) if value.bit_length() <= _MAX_BITS:
             return rational(value)
@@ -145,19 +145,19 @@ def constant(expr: s.Expr) -> Number:
             whole = floor(above / below)
             return whole if op == "//" else above - below * whole
         case s.Call(function="floor" | "ceil" | "abs" | "min" | "max" as function, arguments=arguments) if arguments:
-            return _rounded(function, [constant(each) for each in arguments])
+            return _rounded(function, [constant(argument) for argument in arguments])
         case _:
             raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
 
 
 @cache
 def read(text: str) -> Number:
-    """A constant of a certificate."""
+    """Return a constant of a certificate."""
     return constant(parse_expression(text))
 
 
 def log2(value: Number) -> Number:
-    """The binary logarithm of a positive number."""
+    """Return the binary logarithm of a positive number. Raises RejectedError."""
     if value.sign <= 0:
         raise RejectedError("a logarithm of a constant that is not positive")
     fraction = value.fraction
@@ -172,7 +172,7 @@ def log2(value: Number) -> Number:
 
 
 def floor(value: Number) -> Number:
-    """The largest integer that is at most that."""
+    """Return the largest integer that is at most the value. Raises RejectedError if it is undecided."""
     fraction = value.fraction
     if fraction is not None:
         return rational(math.floor(fraction))
@@ -197,7 +197,7 @@ def _rounded(function: str, values: list[Number]) -> Number:
 
 
 def power(base: Number, exponent: Number) -> Number:
-    """A power; roots and irrational powers of positive numbers only."""
+    """Return a power; roots and irrational powers of positive numbers only. Raises RejectedError."""
     by = exponent.fraction
     if by is not None and by.denominator == 1:
         return _whole_power(base, by.numerator)
@@ -221,7 +221,7 @@ def power(base: Number, exponent: Number) -> Number:
 
 
 def _of_logarithm(value: Number) -> Number | None:
-    """2^value for a sum of rational multiples of logarithms of integers: a product of their powers."""
+    """Return 2^value for a sum of rational multiples of logarithms of integers, a product of powers; else None."""
     result = rational(1)
     if value.below != _ONE:
         return None
@@ -265,17 +265,17 @@ def _generated(generator: Generator, times: int = 1) -> Number:
 
 
 def _factors(value: int) -> list[tuple[int, int]]:
-    """Small primes, and what is left of it, which need not be one: that costs completeness, not soundness."""
+    """Return small primes and a rest, with exponents. The rest may be composite: incomplete, but sound."""
     factors = [(int(p), int(k)) for p, k in fmpz(value).factor(trial_limit=10_000)] if value > 1 else []
     return [(p, k) for p, k in factors if p > 1]
 
 
 # Polynomials
 def _terms(total: dict[Powers, Fraction]) -> Terms:
-    kept = tuple(sorted(((key, value) for key, value in total.items() if value), key=repr))
-    if len(kept) > _MAX_TERMS:
+    sorted_terms = tuple(sorted(((key, value) for key, value in total.items() if value), key=repr))
+    if len(sorted_terms) > _MAX_TERMS:
         raise RejectedError("a constant is too long")
-    return kept
+    return sorted_terms
 
 
 def _sum(a: Terms, b: Terms) -> Terms:
@@ -295,7 +295,7 @@ def _product(a: Terms, b: Terms) -> Terms:
 
 
 def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
-    """The product of powers of generators, and the rational number that p^(1/q) to the power q leaves."""
+    """Return the product of powers of generators, and the rational number that p^(1/q) to the power q leaves."""
     total, extra = dict(left), Fraction(1)
     for generator, times in right:
         total[generator] = total.get(generator, 0) + times
@@ -310,7 +310,7 @@ def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
 
 
 def _quotient(above: Terms, below: Terms) -> Number:
-    """above/below; one term below is multiplied into what is above."""
+    """Return above/below; a divisor of one term is multiplied into the numerator."""
     if len(below) == 1:
         ((powers, value),) = below
         inverse = tuple((generator, -times) for generator, times in powers)

@@ -1,4 +1,4 @@
-"""Counterexamples: the values they give, and the growth of f/g along their curves, computed again.
+"""Check counterexamples: their values, and the growth of f/g along their curves, are computed again.
 
 Sizes of points may be as large as 2^(2^1024): values there are exact, or enclosed.
 """
@@ -31,7 +31,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Value]] = {
 
 
 def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
-    """The value at a point; log2(w) is log2(shift + w), or log2(w) for a constant w."""
+    """Return the value at a point; log2(w) is log2(shift + w), or log2(w) for a constant w. Raises RejectedError."""
     match expr:
         case s.Integer(value=value):
             return Fraction(value)
@@ -44,7 +44,7 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
         case s.Binary(op=op, left=left, right=right):
             return _binary(op, evaluate(left, point, shift), evaluate(right, point, shift))
         case s.Call(function="min" | "max" as function, arguments=arguments) if arguments:
-            values = [evaluate(each, point, shift) for each in arguments]
+            values = [evaluate(argument, point, shift) for argument in arguments]
             return _extreme(function, values)
         case s.Call(function=function, arguments=(inner,)):
             return _call(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
@@ -53,12 +53,12 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
 
 
 def ball(value: Value) -> arb:
-    """As an interval."""
+    """Return the value as an interval."""
     return value if isinstance(value, arb) else arb(fmpz(value.numerator)) / fmpz(value.denominator)
 
 
 def at_most(left: Value, right: Value) -> bool | None:
-    """Whether left <= right; None: not decided."""
+    """Test whether left <= right; None if undecided."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return left <= right
     a, b = ball(left), ball(right)
@@ -80,7 +80,7 @@ def _binary(op: str, left: Value, right: Value) -> Value:
 
 
 def _exact(*values: Value) -> bool:
-    """Whether all are rational and short enough to go on with."""
+    """Test whether all values are rational and short enough for exact arithmetic."""
     return all(isinstance(value, Fraction) and _bits(value) < _MAX_BITS for value in values)
 
 
@@ -101,12 +101,12 @@ def _power(base: Value, by: Value) -> Value:
 
 
 def _root(value: Fraction, degree: int) -> Fraction | None:
-    """The root where it is rational."""
+    """Return the root if it is rational, else None."""
     if degree == 1:
         return value
     if value < 0:
         return None
-    above, below = (int(fmpz(each).root(degree)) for each in (value.numerator, value.denominator))
+    above, below = (int(fmpz(part).root(degree)) for part in (value.numerator, value.denominator))
     return Fraction(above, below) if (above**degree, below**degree) == (value.numerator, value.denominator) else None
 
 
@@ -137,9 +137,9 @@ def _extreme(function: str, values: list[Value]) -> Value:
     rational = [value for value in values if isinstance(value, Fraction)]
     if len(rational) == len(values):
         return max(rational) if function == "max" else min(rational)
-    result, *others = map(ball, values)
-    for each in others:
-        result = result.max(each) if function == "max" else result.min(each)
+    result, *rest = map(ball, values)
+    for ball_ in rest:
+        result = result.max(ball_) if function == "max" else result.min(ball_)
     return result
 
 
@@ -148,7 +148,7 @@ def _floor(value: Value) -> Value:
 
 
 def holds(fact: s.Fact, point: Point) -> bool | None:
-    """Whether a fact is true at a point; None: not decided."""
+    """Test whether a fact is true at a point; None if undecided."""
     match fact:
         case s.Binary(op="and" | "or" as op, left=left, right=right):
             sides = (holds(left, point), holds(right, point))
@@ -197,14 +197,14 @@ def _is_power(value: Value, base: Value) -> bool | None:
 
 Data: TypeAlias = Mapping[str, Any]
 _PRECISION = 4000
-# T of the points on a curve that are looked at besides the samples; the nearer ones where what is far out cancels.
-_FAR = tuple(Fraction(1 << each) for each in (256, 512, 1024))
+# Values of T on a curve that are checked besides the samples; the nearer ones if values far out cancel.
+_FAR = tuple(Fraction(1 << exponent) for exponent in (256, 512, 1024))
 _NEAR = tuple(map(Fraction, (256, 1024, 2048)))
 _ZERO = Fraction(0)
 # Values are given to six digits.
 _SLACK = Fraction(1, 10_000)
 _MAX_TEXT = 2000
-# What the logarithms of growth that is found and growth that is claimed may differ by.
+# The ratio of the logarithms of the computed and the claimed growth is between this and its inverse.
 _LEAST = arb(3) / 4
 
 
@@ -213,7 +213,7 @@ class _CancelledError(RejectedError):
 
 
 class Counterexample:
-    """A question and what is held against it. A curve is checked at points far out, which is no proof for all."""
+    """A question f = O(g), for checks of points and of curves. A curve is checked far out, which does not prove all."""
 
     def __init__(self, f: str, g: str, facts: Sequence[str]) -> None:
         self._f, self._g = parse_expression(f), parse_expression(g)
@@ -221,7 +221,7 @@ class Counterexample:
         self._names = s.names((self._f, self._g, *self._facts))
 
     def check(self, data: Data) -> None:
-        """Reject what does not show that f is not O(g)."""
+        """Reject a counterexample that does not show that f is not O(g)."""
         with ctx.workprec(_PRECISION):
             if data["kind"] == "point":
                 with at("at"):
@@ -252,10 +252,10 @@ class Counterexample:
                 self._along(data, _NEAR, certain=True)
 
     def _along(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
-        """On the curve itself f/g grows about as `ratio` does, which grows, or f > 0 >= g."""
+        """Check that on the curve itself f/g grows about as `ratio` does, which grows, or that f > 0 >= g."""
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
-        found, expected = [], []
+        ratios, expected = [], []
         for time in times:
             point = {name: evaluate(size, {"T": time}, shift=0) for name, size in curve.items()}
             self._allowed(point, certain=certain)
@@ -266,30 +266,30 @@ class Counterexample:
             if None in signs:
                 raise _CancelledError("f or g cannot be evaluated on the curve")
             require(signs == (1, 1), "f or g is not positive on the curve")
-            found.append(ball(values[0]) / ball(values[1]))
+            ratios.append(ball(values[0]) / ball(values[1]))
             expected.append(evaluate(growth, {"T": time}, shift=0))
         require(_rises(expected), "the growth that is claimed is none")
         for index in (1, 2):
             claimed = (ball(expected[index]) / ball(expected[index - 1])).log()
-            share = (found[index] / found[index - 1]).log() / claimed
+            share = (ratios[index] / ratios[index - 1]).log() / claimed
             require(share > _LEAST and share < 1 / _LEAST, "f/g does not grow as it is said to")
 
     def _point(self, sizes: Mapping[str, str]) -> Point:
         require(all(len(text) < _MAX_TEXT for text in sizes.values()), "a size is too long")
         exprs = {name: parse_expression(text) for name, text in sizes.items()}
         require(not s.names(tuple(exprs.values())), "a size is not a number")
-        point = {name: evaluate(each, {}, shift=0) for name, each in exprs.items()}
+        point = {name: evaluate(size, {}, shift=0) for name, size in exprs.items()}
         self._allowed(point, certain=True)
         return point
 
     def _allowed(self, point: Point, *, certain: bool) -> None:
-        """Reject sizes that are missing or below 1, or break a fact; if `certain`, also those that may break one."""
+        """Reject sizes that are missing or below 1, or break a fact; if `certain`, also sizes that may break a fact."""
         require(point.keys() >= self._names, "a size is missing")
-        claims = [at_most(Fraction(1), each) for each in point.values()]
+        claims = [at_most(Fraction(1), size) for size in point.values()]
         if {"L", "Z"} <= self._names:
             claims.append(at_most(point["L"], point["Z"]))
         allowed = (True,) if certain else (True, None)
-        require(all(each in allowed for each in claims), "a size is less than 1, or Z less than L")
+        require(all(claim in allowed for claim in claims), "a size is less than 1, or Z less than L")
         require(all(holds(fact, point) in allowed for fact in self._facts), "a fact does not hold")
 
     def _values(self, point: Point) -> tuple[Value, Value]:
@@ -305,7 +305,7 @@ def _rises(values: Sequence[Value]) -> bool:
 
 
 def _sign(value: Value) -> int | None:
-    """1, 0 for what is not positive, None: not decided."""
+    """Return 1 if positive, 0 if not positive, None if undecided."""
     below = at_most(value, _ZERO)
     return None if below is None else int(not below)
 
@@ -315,7 +315,7 @@ def _above_zero(value: Value) -> bool:
 
 
 def _close(text: str, value: Value) -> bool:
-    """Whether a number as it is shown, such as `1.5e+20` or `2^1.5e+20`, is that value."""
+    """Test whether a number as text, such as `1.5e+20` or `2^1.5e+20`, is near the value."""
     if len(text) > _MAX_TEXT:
         raise RejectedError("a value is too long")
     if text.startswith("2^"):

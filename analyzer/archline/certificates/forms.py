@@ -1,4 +1,4 @@
-"""Bounds up to constant factors: monomials of sizes and logarithms, and largest of smallest, or smallest of largest."""
+"""Represent the bounds up to constant factors: largest of smallest, or smallest of largest, of monomials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Atom:
 
     @property
     def base(self) -> str:
-        """Its text as the base of a power."""
+        """The text of the atom as the base of a power."""
         return f"({self.text})" if "^" in self.text else self.text
 
 
@@ -39,14 +39,14 @@ class Monomial:
         total = dict(self.powers)
         for atom, times in other.powers:
             total[atom] = total[atom] + times if atom in total else times
-        kept = (pair for pair in total.items() if not pair[1].is_zero)
-        return Monomial(tuple(sorted(kept, key=lambda pair: pair[0].text)))
+        powers_ = (pair for pair in total.items() if not pair[1].is_zero)
+        return Monomial(tuple(sorted(powers_, key=lambda pair: pair[0].text)))
 
     def __pow__(self, by: Number) -> Monomial:
         return Monomial() if by.is_zero else Monomial(tuple((atom, times * by) for atom, times in self.powers))
 
     def __str__(self) -> str:
-        """A text for people, and to sort by."""
+        """Return a text for people, and to sort by."""
         parts = (atom.text if by == rational(1) else f"{atom.base}^{_exponent(by)}" for atom, by in self.powers)
         return "*".join(parts) or "1"
 
@@ -63,28 +63,28 @@ Form: TypeAlias = frozenset[Clause]
 
 
 def form(monomial: Monomial) -> Form:
-    """A monomial alone."""
+    """Return the form of a single monomial."""
     return frozenset([frozenset([monomial])])
 
 
 def outer(*parts: Form) -> Form:
-    """The largest of upper bounds; the smallest of lower bounds."""
-    return _reduced({clause for each in parts for clause in each})
+    """Return the largest of upper bounds, or the smallest of lower bounds."""
+    return _reduced({clause for part in parts for clause in part})
 
 
 def inner(*parts: Form) -> Form:
-    """The smallest of upper bounds; the largest of lower bounds."""
+    """Return the smallest of upper bounds, or the largest of lower bounds."""
     return reduce(lambda a, b: _paired(a, b, lambda x, y: x | y), parts)
 
 
 def times(a: Form, b: Form) -> Form:
-    """The product."""
+    """Return the product of two forms."""
     return _paired(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
 
 
 def to_power(bound: Form, by: Number) -> Form:
-    """A power; a negative one exchanges upper and lower bounds."""
-    return frozenset(frozenset(each**by for each in clause) for clause in bound)
+    """Return a power of a form; a negative power exchanges upper and lower bounds."""
+    return frozenset(frozenset(factor**by for factor in clause) for clause in bound)
 
 
 def _paired(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
@@ -94,31 +94,31 @@ def _paired(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
 
 
 def _reduced(clauses: set[Clause]) -> Form:
-    """Without clauses that hold another one whole, and are bounded by it."""
+    """Return the clauses that contain no other clause, as one that does is bounded by it. Raises RejectedError."""
     if len(clauses) > _MAX_CLAUSES:
         raise RejectedError("the expression has too many clauses to check")
-    kept: list[Clause] = []
+    minimal: list[Clause] = []
     for clause in sorted(clauses, key=len):
-        if not any(each <= clause for each in kept):
-            kept.append(clause)
-    return frozenset(kept)
+        if not any(smaller <= clause for smaller in minimal):
+            minimal.append(clause)
+    return frozenset(minimal)
 
 
 # Logarithms
 def size(name: str) -> Monomial:
-    """A size."""
+    """Return a size as a monomial."""
     return alone(Atom(name))
 
 
 def exponential(name: str) -> Monomial:
-    """2^size."""
+    """Return 2^size as a monomial."""
     return alone(Atom(f"2^{name}", exponent=size(name)))
 
 
 def raised(base: Atom | None, by: Monomial) -> Monomial:
-    """A size, a logarithm or 2 to a product of sizes, 2^n and logarithms that grows, all as they are written.
+    """Raise a size, a logarithm or 2 to a product of sizes, 2^n and logarithms that grows, all exactly as written.
 
-    2^(x*log2(n)), which is (2 + n)^x, is n^x up to a constant where x is n or log2(n).
+    2^(x*log2(n)), which is (2 + n)^x, is n^x up to a constant where x is n or log2(n). Raises RejectedError.
     """
     if base is None and _is_size(by):
         return exponential(str(by))
@@ -140,9 +140,9 @@ def _is_size(of: Monomial) -> bool:
 
 
 def below_power(small: Atom, large: Atom, power: Number) -> bool:
-    """Whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
+    """Test whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
 
-    Or one power is at most another of the same base.
+    Alternatively, one power is at most another of the same base.
     """
     if large.exponent is None or power.sign <= 0:
         return False
@@ -160,8 +160,8 @@ def _grows(powers: Mapping[int, Number]) -> bool:
 
 
 def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
-    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where there is another atom."""
-    found: dict[str, dict[int, Number]] = {}
+    """Return by size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
+    powers: dict[str, dict[int, Number]] = {}
     for atom, by in of.powers:
         depth = 0
         while atom.of is not None and len(atom.of.powers) == 1:
@@ -169,17 +169,17 @@ def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
         name = atom.text.removeprefix("2^")
         if not name.isidentifier():
             return None
-        found.setdefault(name, {})[depth - (name != atom.text)] = by
-    return found
+        powers.setdefault(name, {})[depth - (name != atom.text)] = by
+    return powers
 
 
 def is_exponential(monomial: Monomial) -> bool:
-    """Whether it is 2^size."""
+    """Test whether the monomial is 2^size."""
     return any("^" in atom.text and atom.of is None and monomial == alone(atom) for atom, _ in monomial.powers)
 
 
 def argument(log: Monomial) -> Monomial | None:
-    """What an atom is the logarithm of, up to a constant factor: a size n of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
+    """Return the argument of a logarithm, up to a constant factor: a size n of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
     if len(log.powers) != 1:
         return None
     ((atom, by),) = log.powers
@@ -189,23 +189,23 @@ def argument(log: Monomial) -> Monomial | None:
 
 
 def alone(atom: Atom) -> Monomial:
-    """An atom."""
+    """Return an atom as a monomial."""
     return Monomial(((atom, rational(1)),))
 
 
 def upper_log(bound: Form) -> Form:
-    """An upper bound of log2(2 + w) for one of w >= 0."""
-    smallest = (inner(*(outer(*map(form, logs(each))) for each in clause)) for clause in bound)
+    """Return an upper bound of log2(2 + w) for an upper bound of w >= 0."""
+    smallest = (inner(*(outer(*map(form, logs(factor))) for factor in clause)) for clause in bound)
     return outer(form(ONE), *smallest) if not bound else outer(*smallest)
 
 
 def lower_log(bound: Form) -> Form:
-    """A lower bound of log2(2 + w) for one of w."""
-    return _reduced({frozenset(log for each in clause for log in logs(each)) for clause in bound})
+    """Return a lower bound of log2(2 + w) for a lower bound of w."""
+    return _reduced({frozenset(log for factor in clause for log in logs(factor)) for clause in bound})
 
 
 def logs(of: Monomial) -> list[Monomial]:
-    """What log2(2 + w) is the largest of, up to constants."""
+    """Return monomials whose largest is log2(2 + w), up to constants."""
     if not of.powers or all(by.sign < 0 for _, by in of.powers):
         return [ONE]
     if of.at_least_one:
@@ -224,7 +224,7 @@ def _exponent(by: Number) -> str:
 
 # What a certificate writes
 def monomial(data: Mapping[str, str]) -> Monomial:
-    """A MONOMIAL."""
+    """Return a MONOMIAL of a certificate."""
     return reduce(Monomial.__mul__, (_atom(text) ** read(by) for text, by in data.items()), ONE)
 
 
@@ -254,9 +254,9 @@ def _read(expr: s.Expr) -> Monomial:
         case s.Binary(op="^", left=left, right=right):
             return _read(left) ** constant(right)
         case s.Call(function="log2", arguments=(of,)):
-            found = logs(_read(of))
-            if len(found) == 1 and found[0].powers:
-                return found[0]
+            parts = logs(_read(of))
+            if len(parts) == 1 and parts[0].powers:
+                return parts[0]
         case _:
             pass
     raise RejectedError(f"`{format_expression(expr)}` is not an atom")

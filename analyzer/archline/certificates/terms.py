@@ -1,4 +1,4 @@
-"""Expressions as sums of products of factors, exactly (what is not arithmetic is a factor), and facts about them."""
+"""Expand an expression to a sum of products of factors, exactly (all but arithmetic is a factor), and read facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE, HALF = rational(1), rational(Fraction(1, 2))
 
 @record
 class Factor:
-    """A part of an expression that stays whole; two are the same if their keys are."""
+    """A part of an expression that stays whole; two factors are equal if their keys are."""
 
     key: object
     expr: s.Expr = field(compare=False, repr=False)
@@ -52,7 +52,7 @@ class Term:
         return None
 
     def power_of(self, name: str) -> Fraction:
-        """The rational power of a size that is the whole term; 0 for another term."""
+        """Return the rational power of a size that is the whole term; 0 for another term."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers
             if factor.key == name:
@@ -64,7 +64,7 @@ Sum: TypeAlias = dict[Term, Number]
 
 
 def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
-    """A sum with like terms added up."""
+    """Return a sum with like terms added. Raises RejectedError if it is too long."""
     result: Sum = {}
     for term, value in parts:
         result[term] = result[term] + value if term in result else value
@@ -74,40 +74,40 @@ def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
 
 
 def plus(a: Sum, b: Sum, sign: int = 1) -> Sum:
-    """Add, or subtract with the sign -1."""
+    """Return the sum of two sums, or the difference with the sign -1."""
     return total([*a.items(), *((term, value * rational(sign)) for term, value in b.items())])
 
 
 def product(a: Sum, b: Sum) -> Sum:
-    """a*b."""
+    """Return a*b. Raises RejectedError if it is too long."""
     if len(a) * len(b) > _MAX_TERMS:
         raise RejectedError("a sum is too long to check")
     return total((x * y, c * d) for x, c in a.items() for y, d in b.items())
 
 
 def shifted(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
-    """A term with each factor as its least value and more; the factors of the sum are what they are more by."""
+    """Expand a term with each factor as its minimum plus more; the result has the excesses as factors."""
     result = {Term(): value}
     for factor, by in term.powers:
-        own = Term(frozenset([(factor, by)]))
+        factor_power = Term(frozenset([(factor, by)]))
         if factor not in least:
-            result = product(result, {own: ONE})
+            result = product(result, {factor_power: ONE})
             continue
         whole = by.fraction
         if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
             raise RejectedError("a factor to such a power cannot be written as a sum")
-        more = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
-        result = reduce(product, [more] * int(whole), result)
+        sum_ = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
+        result = reduce(product, [sum_] * int(whole), result)
     return result
 
 
 def single(value: Sum) -> tuple[Term, Number] | None:
-    """Its term and coefficient where it has one term."""
+    """Return the term and coefficient of a sum of one term, else None."""
     return next(iter(value.items())) if len(value) == 1 else None
 
 
 def expand(expr: s.Expr) -> Sum:
-    """The sum of an expression, at every point where all its parts have a value."""
+    """Return the sum of an expression, at every point where all its parts have a value. Raises RejectedError."""
     if not s.names(expr):
         with suppress(RejectedError):
             return total([(Term(), constant(expr))])
@@ -133,7 +133,7 @@ def expand(expr: s.Expr) -> Sum:
 
 
 def _exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
-    """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; None where the exponent is no such sum."""
+    """Return b^(c*n + d) as b^d times the power c*log2(b) of 2^n; None if the exponent is not such a sum."""
     value, result, coefficient = constant(base), Term(), ONE
     if value.sign <= 0:
         return None
@@ -151,14 +151,14 @@ def _exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
 
 def _power(base: s.Expr, by: Number) -> Sum:
     value, whole = expand(base), by.fraction
-    one = single(value)
+    term = single(value)
     if whole is not None and whole.denominator == 1:
-        if one is not None:
-            return {one[0] ** by: power(one[1], by)}
+        if term is not None:
+            return {term[0] ** by: power(term[1], by)}
         if 0 <= whole <= MAX_POWER:
             return reduce(product, [value] * int(whole), {Term(): ONE})
-    elif one is not None and (_is_positive(value) or (one[1] == ONE and one[0].alone is not None)):
-        return {one[0] ** by: power(one[1], by)}
+    elif term is not None and (_is_positive(value) or (term[1] == ONE and term[0].alone is not None)):
+        return {term[0] ** by: power(term[1], by)}
     return _alone(base, ("sum", frozenset(value.items())), by)
 
 
@@ -167,10 +167,10 @@ def _alone(expr: s.Expr, key: object, by: Number) -> Sum:
 
 
 def _is_positive(value: Sum) -> bool:
-    """Whether it holds nothing but positive multiples of products of sizes and logarithms."""
+    """Test whether all terms are positive multiples of products of sizes and logarithms."""
     factors = (factor.expr for term in value for factor, _ in term.powers)
-    atoms = all(isinstance(each, s.Name) or (isinstance(each, s.Call) and each.function == "log2") for each in factors)
-    return atoms and all(each.sign > 0 for each in value.values())
+    atoms = all(isinstance(x, s.Name) or (isinstance(x, s.Call) and x.function == "log2") for x in factors)
+    return atoms and all(coefficient.sign > 0 for coefficient in value.values())
 
 
 def _key(expr: s.Expr) -> object:
@@ -178,7 +178,7 @@ def _key(expr: s.Expr) -> object:
         case s.Name(id=name) if name != "pi":
             return name
         case s.Call(function="min" | "max" as function, arguments=arguments):
-            return function, frozenset(_items(each) for each in arguments)
+            return function, frozenset(_items(argument) for argument in arguments)
         case s.Call(function="floor" | "ceil" | "abs" | "log2" | "log" as function, arguments=(inner,)):
             return function, _items(inner)
         case s.Binary(op="//"):
@@ -194,12 +194,12 @@ def _items(expr: s.Expr) -> object:
 
 
 def quotient(expr: s.Binary) -> s.Expr:
-    """left/right of left//right."""
+    """Return left/right of left//right."""
     return s.Binary("/", expr.left, expr.right, span=expr.span)
 
 
 def read(data: Mapping[str, str]) -> Term:
-    """A TERM of a certificate."""
+    """Return a TERM of a certificate."""
     return reduce(Term.__mul__, (_read(text) ** constant_text(by) for text, by in data.items()), Term())
 
 
@@ -207,24 +207,24 @@ def read(data: Mapping[str, str]) -> Term:
 def _read(text: str) -> Term:
     expr = parse_expression(text)
     value = expand(expr)
-    one = single(value)
-    if one is None:
+    single_term = single(value)
+    if single_term is None:
         (term,) = _alone(expr, ("sum", frozenset(value.items())), ONE)
         return term
-    if one[1] != ONE:
+    if single_term[1] != ONE:
         raise RejectedError(f"`{text}` is not a factor")
-    return one[0]
+    return single_term[0]
 
 
 @record
 class Comparison:
-    """small <= large, terms brought to the side where they are positive; `sides` are as they were written."""
+    """A comparison small <= large, each term on the side where it is positive; `sides` are those of the text."""
 
     small: Sum
     large: Sum
     sides: tuple[s.Expr, ...]
     positive: tuple[s.Expr, ...] = ()
-    """What has to be positive for the comparison to hold."""
+    """The expressions that have to be positive for the comparison to hold."""
 
 
 class Facts:
@@ -236,14 +236,14 @@ class Facts:
 
     @cached_property
     def facts(self) -> list[s.Fact]:
-        """Each as syntax."""
+        """The facts as syntax trees."""
         parsed = [parse_fact_list(text) for text in self._texts]
-        if any(len(each) != 1 for each in parsed):
+        if any(len(facts) != 1 for facts in parsed):
             raise RejectedError("a fact is not one fact")
-        return [each for (each,) in parsed]
+        return [fact for (fact,) in parsed]
 
     def comparisons(self, index: object) -> list[Comparison]:
-        """What one of them says."""
+        """Return the comparisons of the fact with this index. Raises RejectedError for a wrong index."""
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self.facts):
             raise RejectedError(f"there is no fact {index}")
         if index not in self._known:
@@ -274,7 +274,7 @@ def _comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] = ())
 
 
 def _brought(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] = ()) -> Comparison:
-    """0 <= gap, each term on the side where it is positive."""
+    """Return the comparison 0 <= gap, with each term on the side where it is positive."""
     return Comparison(
         {term: -value for term, value in gap.items() if value.sign < 0},
         {term: value for term, value in gap.items() if value.sign > 0},

@@ -1,8 +1,8 @@
-"""Baselines: algorithms and their costs as text, one line for each metric, and for each regime of cache misses.
+"""Write and read baselines: algorithms and their costs as text, a line for each metric or regime of cache misses.
 
 A line has an algorithm with its sizes, then facts about a cost: `gemv.algo::gemv(n, m)  work == 3*n*m + n + 1`, or the
-program, of which whole costs are derived. Others accept findings. Lines are sorted and hold nothing that changes with
-other algorithms, so that branches merge.
+program, from which whole costs are derived. Other lines accept findings. Lines are sorted and independent of other
+algorithms, so that branches merge.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import ConditionalBound, Cost, Costs
+from archline.analysis.bounds import Bound, Region
+from archline.analysis.cost import Cost, Costs
 from archline.expr import build as b
 from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
@@ -39,7 +40,7 @@ NO_BASELINE = Rule(
 )
 
 FORMAT = 2
-"""The first format has costs without programs."""
+"""Format 1 has costs without programs."""
 HEADER = (
     f"# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`; format {FORMAT}.\n"
 )
@@ -50,7 +51,7 @@ _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))
 
 @record(eq=False)
 class Entry:
-    """What a baseline has of an algorithm with such sizes, from a `line` of a `file` on: texts with their lines."""
+    """The lines of an algorithm with these sizes in a baseline `file`, from `line` on: texts with their lines."""
 
     file: str
     sizes: tuple[str, ...]
@@ -59,40 +60,41 @@ class Entry:
     programs: dict[str, int] = field(default_factory=dict)
 
 
-def regimes(cost: Cost) -> list[ConditionalBound]:
-    """The bounds of a cost by conditions on the cache: those of large caches first, the last one always holds."""
-    shown = (each for each in cost.alternatives if each.shown)
-    return sorted(shown, key=lambda each: (len(each.when), each.when), reverse=True)
+def sort_by_cache(*costs: Cost) -> list[Bound]:
+    """Return the shown bounds of costs by cache conditions: large caches first, the last one always holds."""
+    shown = (bound for cost in costs for bound in cost.by_cache)
+    return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 
 
 def written(costs: Costs) -> list[str]:
-    """The costs that are known, one text for each metric or regime."""
-    found: list[str] = []
+    """Write the known costs, one text for each metric or regime."""
+    texts: list[str] = []
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        for upper, when in [(each.upper, f" when {each.when}") for each in regimes(cost)] or [(cost.upper, "")]:
+        by_cache = [(bound.value, f" when {bound.where.when}") for bound in sort_by_cache(cost)]
+        for upper, when in by_cache or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
-            found.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
-    return sorted(found)
+            texts.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
+    return sorted(texts)
 
 
 def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]]]:
-    """The entries of a baseline by algorithm, and what it accepts with the lines. Raises ArchlineError (AL442)."""
+    """Read the entries of a baseline by algorithm, and accepted findings with lines. Raises ArchlineError (AL442)."""
     try:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         hint = f"`archline check TARGET --write-baseline {file}` writes it"
         what = "does not exist" if isinstance(problem, FileNotFoundError) else "cannot be read"
         raise error(NO_BASELINE, f"`{file}` {what}", path=file, hint=hint) from None
-    found: dict[str, Entry] = {}
+    result: dict[str, Entry] = {}
     accepted: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate(source.lines, 1):
         if match := _ACCEPTED.fullmatch(line):
             accepted.append((number, match))
         elif match := _ENTRY.fullmatch(line):
             sizes = tuple(filter(None, match["sizes"].split(", ")))
-            entry = found.setdefault(match["key"], Entry(file, sizes, number))
+            entry = result.setdefault(match["key"], Entry(file, sizes, number))
             (entry.programs if match["program"] else entry.costs)[match["cost"]] = number
         elif (later := _LATER.fullmatch(line)) and int(later["number"]) > FORMAT:
             message = f"the baseline has format {later['number']}; this version of archline reads formats 1 to {FORMAT}"
@@ -102,52 +104,52 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
             hint = "unresolved merge conflict? Keep both sides, or remove the file and regenerate it: "
             hint += f"`archline check TARGET --write-baseline {file}`"
             raise error(NO_BASELINE, "malformed baseline entry", span=span, hint=hint)
-    return found, accepted
+    return result, accepted
 
 
 def below(file: str, path: str) -> str:
-    """A path from the folder of a baseline."""
+    """Return a path relative to the folder of a baseline."""
     return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
 
 
 def lines(file: str) -> Iterator[tuple[str, str]]:
-    """The lines of a baseline with what each is about: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
-    known, accepted = entries(file)
-    for key, entry in known.items():
-        yield from ((key, f"{key}({', '.join(entry.sizes)})  {each}") for each in (*entry.programs, *entry.costs))
-    for _, each in accepted:
-        yield each["path"] + (f"::{each['name']}" if each["name"] else ""), each[0]
+    """Yield (subject, line) for the lines of a baseline: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
+    by_algorithm, accepted = entries(file)
+    for key, entry in by_algorithm.items():
+        yield from ((key, f"{key}({', '.join(entry.sizes)})  {text}") for text in (*entry.programs, *entry.costs))
+    for _, match in accepted:
+        yield match["path"] + (f"::{match['name']}" if match["name"] else ""), match[0]
 
 
 def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
-    """What is written of each metric."""
-    found: dict[str, list[str]] = {}
-    for each in texts:
-        found.setdefault(each.partition(" ")[0], []).append(each)
-    return found
+    """Group texts by metric."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(text.partition(" ")[0], []).append(text)
+    return groups
 
 
 def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
-    """A cost as it was written, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
+    """Read a written cost, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
-    alternatives: list[ConditionalBound] = []
+    by_cache: list[Bound] = []
     for text in texts:
         body, _, when = text.partition(" when ")
-        ends = {each.op: _value(each.right, scope, text) for each in parse_facts(body) if isinstance(each, s.Binary)}
+        ends = {fact.op: _value(fact.right, scope, text) for fact in parse_facts(body) if isinstance(fact, s.Binary)}
         lower, upper = (ends[sign] if sign in ends else ends["=="] for sign in (">=", "<="))
         bounds.append((lower, upper))
         if when:
-            facts = [each for each in parse_facts(when) if isinstance(each, s.Binary)]
-            needs = tuple(_value(each.left, scope, text) - _value(each.right, scope, text) for each in facts)
-            alternatives.append(ConditionalBound(partial(b.joined, "and", facts), needs, upper, lambda: None))
+            facts = [fact for fact in parse_facts(when) if isinstance(fact, s.Binary)]
+            needs = tuple(_value(fact.left, scope, text) - _value(fact.right, scope, text) for fact in facts)
+            by_cache.append(Bound("upper", upper, Region(needs, written=partial(tuple, [b.joined("and", facts)]))))
     lower, upper = bounds[0]
-    found = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, alternatives=tuple(alternatives))
-    general = regimes(found)[-1:]
-    return replace(found, status="bounded", upper=general[0].upper) if general else found
+    cost = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, bounds=tuple(by_cache))
+    general = sort_by_cache(cost)[-1:]
+    return replace(cost, status="bounded", upper=general[0].value) if general else cost
 
 
 def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:
-    """A bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name that the scope does not have."""
+    """Read a bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name unknown to the scope."""
     try:
         return scope.facts.restore(static_value(expr, scope))
     except NotStaticError as problem:

@@ -1,8 +1,8 @@
-"""Two versions of each cost of an algorithm: what is proved of them at all sizes, and what values show at some."""
+"""Compare the two versions of each cost of an algorithm: by proofs at all sizes, and by values at some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +13,11 @@ from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList, TooComplexErro
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
+from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, by_metric, recorded, regimes, written
+from archline.changes.baseline import NO_BASELINE, by_metric, recorded, sort_by_cache, written
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
@@ -44,7 +45,7 @@ from archline.numbers import percent
 from archline.records import memoised, record, replace
 
 Move = tuple[str, str | None, Point | None]
-"""A verdict, at which sizes it holds, and sizes that show it."""
+"""A verdict, at which sizes it applies, and sizes that show it."""
 UNMOVED = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
 FURTHER = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
 """Further costs that models take, each with the cost that it moves with; additions and multiplications are the rest."""
@@ -55,33 +56,33 @@ OF_VALUES = *OF_COSTS, r.ROSE, r.FELL
 USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
 GRIDS = ((64, 8), (256, 8), (16, 4))
-"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8 ... lines, up to 2^CACHES of them."""
+"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^CACHES lines."""
 CACHES, BLOCK = 11, 8
-"""Sizes that are no extents of arrays, such as those of blocks, are BLOCK."""
+"""The value of sizes that are no extents of arrays, such as those of blocks."""
 LARGER_CACHES = 32
-"""So many sizes of a cache are tried, each of them twice as large as the one before."""
+"""The number of cache sizes that are tried, each twice the one before."""
 TRIED = 100
-"""At so many sizes, each with several caches, it is looked whether a cost changed where a bound of it did."""
+"""The number of sizes, each with several caches, at which a cost is compared after its bound moved."""
 NOWHERE = {
     r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
     r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
 USUAL_SIZE = 64
-"""Where values are shown if nothing else is asked for."""
+"""The size at which values are shown by default."""
 
 
 class RecordedSubject(AlgorithmSubject):
-    """An algorithm with the costs that were written of an earlier version of it: `texts`, by metric.
+    """An algorithm with the costs in the `texts` of an earlier version of it, by metric.
 
     A metric whose texts cannot be read back is `unread`. `latest` has the costs that are derived of it now. Raises
-    ArchlineError (AL442) for a text that names what the algorithm does not have.
+    ArchlineError (AL442) for a text with names that the algorithm does not have.
     """
 
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = by_metric(texts), set[str]()
         scope = with_cost_symbols(declared_scope(algorithm.module, algorithm.node))
-        metrics = {each: Cost(each, "unknown", None, None) for each in (*latest.metrics, *self.texts)}
+        metrics = {metric: Cost(metric, "unknown", None, None) for metric in (*latest.metrics, *self.texts)}
         for metric, lines in self.texts.items():
             try:
                 metrics[metric] = recorded(metric, lines, scope)
@@ -96,43 +97,43 @@ class RecordedSubject(AlgorithmSubject):
 def compared(
     old: AlgorithmSubject | None, new: AlgorithmSubject | None, tolerance: Fraction, at: Sequence[Point]
 ) -> list[CostChange]:
-    """What changed of each metric, and of the facts about sizes; None for what a new or removed algorithm lacks.
+    """Return the changes of each metric and of the facts about sizes; a new or removed algorithm lacks a side.
 
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
     says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
     """
-    sides = [each.algorithm.signature.size_names if each else () for each in (old, new)]
-    fewer, more = ([name for name in one if name not in other] for one, other in (sides, sides[::-1]))
+    sides = [side.algorithm.signature.size_names if side else () for side in (old, new)]
+    fewer, more = ([name for name in some if name not in rest] for some, rest in (sides, sides[::-1]))
     if all(sides) and len(fewer) == len(sides[0]):
         raise error(NO_VERSION, "the sizes of the two versions cannot be matched")
-    found: list[CostChange] = []
+    changes: list[CostChange] = []
     texts = {} if new is None else by_metric(written(new.report.costs))
-    for metric in dict.fromkeys(name for each in (new, old) if each is not None for name in each.report.metrics):
+    for metric in dict.fromkeys(name for side in (new, old) if side is not None for name in side.report.metrics):
         before, after = _text(old, metric), _text(new, metric)
         plain = CostChange(metric, r.EQUAL, before, after)
         if old is None or new is None or before is None or after is None:
-            found.append(replace(plain, verdict=r.NEW if before is None else r.REMOVED))
+            changes.append(replace(plain, verdict=r.NEW if before is None else r.REMOVED))
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
-            found.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
+            changes.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            found.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
+            changes.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
         else:
-            found += _Versions(old, new, metric, tolerance, at).find_changes(plain)
+            changes += _Versions(old, new, metric, tolerance, at).find_changes(plain)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
         for metric in _list_further_metrics(old, new):
-            moved = {change.verdict for change in found if change.metric == FURTHER[metric]}.difference(UNMOVED)
+            moved = {change.verdict for change in changes if change.metric == FURTHER[metric]}.difference(UNMOVED)
             further = _Versions(old, new, metric, tolerance, at, OF_COSTS if moved else OF_VALUES)
             whole = _Versions(old, new, FURTHER[metric], tolerance, at)
-            changes = further.find_changes(CostChange(metric, r.EQUAL, _text(old, metric), _text(new, metric)))
-            changes = [change for change in changes if change.verdict in further.verdicts]
-            if not all(change.verdict in moved and further.keeps_step(change, whole) for change in changes):
-                found += changes
-        found += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
-        found += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
+            more_changes = further.find_changes(CostChange(metric, r.EQUAL, _text(old, metric), _text(new, metric)))
+            more_changes = [change for change in more_changes if change.verdict in further.verdicts]
+            if not all(change.verdict in moved and further.keeps_step(change, whole) for change in more_changes):
+                changes += more_changes
+        changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
+        changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
         before, after = _more_required(new.algorithm, old.algorithm), _more_required(old.algorithm, new.algorithm)
-        found += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
-        found += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
-    return found
+        changes += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
+        changes += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
+    return changes
 
 
 def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
@@ -156,29 +157,29 @@ def _write_accesses(subject: AlgorithmSubject) -> str:
 
 
 def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
-    """A cost in one line; None where there is none."""
+    """Format a cost in one line; None if there is none."""
     if subject is None or metric not in (*subject.report.metrics, *FURTHER):
         return None
     cost = subject.report.cost(metric)
     if cost.upper is None:
         return "unknown"
-    # The last regime is the general one.
-    general = regimes(cost)[-1:]
-    shown = replace(cost, upper=general[0].upper) if general else replace(cost, regimes=cost.regimes[::-1])
-    return cost_text(subject.report.costs, shown) + (f" when {general[0].when}" if general else "")
+    # The last bound by cache is the general one, and the last case of the sizes comes first.
+    general = sort_by_cache(cost)[-1:]
+    shown = replace(cost, upper=general[0].value) if general else replace(cost, bounds=cost.bounds[::-1])
+    return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
-def _more_required(one: AlgorithmUnderFacts, other: AlgorithmUnderFacts) -> str:
-    """The facts of the other that some sizes do not satisfy which the one takes."""
-    facts, signature = other.node.where, one.signature
-    sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, one.node.where)
+def _more_required(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
+    """Return the facts of the second that some sizes which the first takes do not satisfy."""
+    facts, signature = second.node.where, first.signature
+    sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
     taken = list(replace(sizes, constants=constants_of(*facts)).points())
-    return ", ".join(format_fact(fact) for fact in facts if any(holds(fact, each) is False for each in taken))
+    return ", ".join(format_fact(fact) for fact in facts if any(holds(fact, point) is False for point in taken))
 
 
 @record(eq=False)
 class _Versions:
-    """The derived costs of two versions in one metric; values are searched for that show one of the `verdicts`."""
+    """The two derived versions of one metric; values are searched for that show one of the `verdicts`."""
 
     old: AlgorithmSubject
     new: AlgorithmSubject
@@ -194,59 +195,58 @@ class _Versions:
         return [x if x.extent in proved else replace(x, reason=x.reason or remark) for x in changes]
 
     def changes(self, plain: CostChange) -> list[CostChange]:
-        """What changed, regime by regime; the entry that is given where nothing did."""
-        old, new = (each.report.cost(self.metric) for each in (self.old, self.new))
+        """Return the changes, regime by regime; `plain` if nothing changed."""
+        old, new = (subject.report.cost(self.metric) for subject in (self.old, self.new))
         if old.upper is None and new.upper is None:
             return [replace(plain, verdict=r.UNKNOWN)]
         if old.upper is None:
-            found = [replace(plain, verdict=r.BECAME_KNOWN)]
+            changes = [replace(plain, verdict=r.BECAME_KNOWN)]
         elif new.upper is None:
-            found = [replace(plain, verdict=r.BECAME_UNKNOWN)]
+            changes = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            both = regimes(replace(new, alternatives=(*old.alternatives, *new.alternatives)))
-            conditions = {each.when: each.where for each in both if self.metric not in FURTHER}
+            bounds = sort_by_cache(old, new) if self.metric not in FURTHER else ()
+            conditions = {bound.where.when: bound.where for bound in bounds}
             last = next(reversed(conditions), "")
-            found = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
-            found += (x for when, fact in conditions.items() for x in self._in_regime(plain, fact, when == last))
-        changed = [each for each in found if each.verdict not in UNMOVED]
+            changes = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
+            changes += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
+        changed = [change for change in changes if change.verdict not in UNMOVED]
         changed = changed or list(self._of_values(plain))
         if not changed:
-            return [next((each for each in found if each.verdict != r.EQUAL), plain)]
-        # Bounds that were written need not show all of the growth that was derived.
-        known = old.exact or not isinstance(self.old, RecordedSubject)
+            return [next((change for change in changes if change.verdict != r.EQUAL), plain)]
+        # Written bounds need not show all of the derived growth.
+        is_growth_known = old.exact or not isinstance(self.old, RecordedSubject)
         reports = self.old.report.including(self.metric), self.new.report.including(self.metric)
-        growths = (reports[0].growths(old) if known else ()), reports[1].growths(new)
+        growths = (reports[0].growths(old) if is_growth_known else ()), reports[1].growths(new)
         growth = dict(zip(("old", "new"), map(growth_text, growths), strict=True))
         order = _compare_growths(*growths, (*self.old.where, *self.new.where))
-        return [replace(each, growth=growth, order=order) for each in changed]
+        return [replace(change, growth=growth, order=order) for change in changed]
 
-    def _in_regime(self, plain: CostChange, where: s.Fact, last: bool) -> Iterator[CostChange]:
-        """What changed where a condition on the cache holds.
+    def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
+        """Yield the changes where a condition on the cache holds.
 
-        Other bounds that a version has there count as well. Where it has none under this condition itself, that of the
-        older version may have risen only, that of the newer one fallen only. All regimes have one lower bound, of which
-        the last one speaks.
+        Other bounds that a version has there count as well. If a version has none under this condition itself, the
+        bound of the older version may only rise, that of the newer one only fall. All regions share one lower bound,
+        which is compared in the last one.
         """
-        old, new, sizes = self._amounts((where,))
-        when = format_fact(where)
-        (olds, of_old), (news, of_new) = (_bounds_in(each, when, sizes) for each in (old, new))
+        old, new, sizes = self._amounts(region.facts)
+        (olds, of_old), (news, of_new) = (_bounds_in(amount, region.when, sizes) for amount in (old, new))
         falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)
         if not rises and not falls:
             return
         before, after = (
-            cost_text(each.report.costs, bounds[0].cost) for each, bounds in ((self.old, olds), (self.new, news))
+            cost_text(subject.report.costs, bounds[0].cost) for subject, bounds in ((self.old, olds), (self.new, news))
         )
-        shown = replace(plain, old=before, new=after, when=when)
+        shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
-        for each in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
-            if (rises or each.verdict not in r.RISES) and (falls or each.verdict not in r.FALLS):
-                yield each
+        for change in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
+            if (rises or change.verdict not in r.RISES) and (falls or change.verdict not in r.FALLS):
+                yield change
 
     def _moves_of_whole(self) -> list[Move]:
         """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
         old, new, sizes = self._whole
-        proved = [] if regimes(old.cost) or regimes(new.cost) else _moves(old, new, sizes)
+        proved = [] if old.cost.by_cache or new.cost.by_cache else _moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
         for point in self._realistic:
             left = [x for x in OF_COSTS if x not in moves and self._may_show(x, point)]
@@ -266,28 +266,28 @@ class _Versions:
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
         arrays = s.names(self.new.algorithm.signature.parameters)
 
-        def in_caches(asked: Point, size: int, line: int) -> Iterator[Point]:
-            line = asked.get("L", line)
+        def iterate_caches(given: Point, size: int, line: int) -> Iterator[Point]:
+            line = given.get("L", line)
             for power in range(1, CACHES + 1):
                 usual = {"L": line, "Z": line << power}
-                values = {x: asked.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
+                values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
                 yield {name: bounds[name].nearest(value) for name, value in values.items()}
 
         grids = [*((at, USUAL_SIZE, USUAL["L"]) for at in self.at), *(({}, *grid) for grid in GRIDS)]
-        points = chain(*map(self._with_caches, sizes.interest), *starmap(in_caches, grids))
+        points = chain(*map(self._with_caches, sizes.interest), *starmap(iterate_caches, grids))
         return LazyList(filter(sizes.allowed, points))
 
     def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
-        """How values at sizes of interest changed, which may say more than forms that are the same for all sizes."""
+        """Yield the change of values at sizes of interest, which may differ where forms are equal."""
         *whole, sizes = self._whole
-        if not all(each.cost.ends and each.cost.status == "bounded" for each in whole):
+        if not all(amount.cost.ends and amount.cost.status == "bounded" for amount in whole):
             return
         for verdict in self.verdicts:
-            least = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
+            factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.SHOWN)
-            found = self._with_values(shown, sizes, None, least, lower=True, others=False)
-            if found.values is not None:
-                yield found
+            change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
+            if change.values is not None:
+                yield change
                 return
 
     def _explained(
@@ -295,76 +295,84 @@ class _Versions:
     ) -> Iterator[CostChange]:
         """Explain how two costs moved, with values that show it; `lower` bounds count too."""
         for verdict, extent, point in moves:
-            found, least = replace(shown, verdict=verdict, extent=extent), Fraction(1)
+            change, factor = replace(shown, verdict=verdict, extent=extent), Fraction(1)
             if self.tolerance and verdict in r.RISES:
                 within = self._within(verdict, old, new, sizes)
                 if within.outcome == "holds":
-                    found = replace(found, tolerance=percent(self.tolerance))
+                    change = replace(change, tolerance=percent(self.tolerance))
                 else:
                     fails = within.outcome == "fails" and within.point is not None
                     beyond = "exceeds the tolerance of" if fails else "not proved to be within"
-                    found = replace(found, reason=f"{beyond} {percent(self.tolerance)}")
-                    least, point = (1 + self.tolerance, within.point) if fails else (least, point)
-            yield self._with_values(found, sizes, point, least, lower and old.cost.upper == new.cost.upper)
+                    change = replace(change, reason=f"{beyond} {percent(self.tolerance)}")
+                    factor, point = (1 + self.tolerance, within.point) if fails else (factor, point)
+            yield self._with_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
 
     def _with_values(
-        self, found: CostChange, sizes: Sizes, point: Point | None, least: Fraction, lower: bool, others: bool = True
+        self,
+        change: CostChange,
+        sizes: Sizes,
+        point: Point | None,
+        least: Fraction,
+        lower: bool,
+        wide: bool = True,
     ) -> CostChange:
-        """A change with the values of both costs, each by its sharpest bound, at sizes where they show the change.
+        """Add the values of both costs, each by its sharpest bound, at sizes where they show the change.
 
-        Those that are asked for come first; where they do not show it, they have their values apart. `lower` bounds
-        show it too, if only they moved. Where a bound moved and the cost as a whole nowhere did, that is said.
+        Requested sizes come first; if they do not show the change, their values are given apart. `lower` bounds show it
+        too, if only they moved. If a bound moved and the cost as a whole nowhere did, the reason says so.
         """
-        asked = [each for each in sizes.interest if any(at.items() <= each.items() for at in self.at)]
-        usual, last = [*asked, *(each for each in sizes.interest if each not in asked)], [point] if point else []
-        if others:
-            usual, last = ([*chain.from_iterable(map(self._with_caches, each))] for each in (usual, last))
+        asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
+        usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
+        if wide:
+            usual, last = ([*chain.from_iterable(map(self._with_caches, trials))] for trials in (usual, last))
         # A bound moved if forms show it, too, which have values far sooner.
-        of_bound, verdict = others and found.verdict in (r.ROSE, r.FELL), found.verdict
+        of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
-        for share in dict.fromkeys((least, Fraction(1))) if others else (least,):
-            for each in filter(sizes.allowed, chain(usual, self._realistic, last, more)):
-                forms = self._values_at(each, by_forms=True) if of_bound else None
-                may = forms and _shows(verdict, *forms, share, lower) if of_bound else self._may_show(verdict, each)
-                values = self._values_at(each) if may else None
-                if values is not None and _shows(verdict, *values, share, lower) and self._has_runs(each):
-                    found = replace(found, at=_texts(each), values=_both(*values))
+        for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
+            for trial in filter(sizes.allowed, chain(usual, self._realistic, last, more)):
+                forms = self._values_at(trial, by_forms=True) if of_bound else None
+                may = forms and _shows(verdict, *forms, share, lower) if of_bound else self._may_show(verdict, trial)
+                values = self._values_at(trial) if may else None
+                if values is not None and _shows(verdict, *values, share, lower) and self._has_runs(trial):
+                    change = replace(change, at=_texts(trial), values=_both(*values))
                     whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(verdict)
-                    if whole and found.tolerance is None and _shows(whole, *values, least, False):
-                        found = replace(found, verdict=whole, extent=r.SHOWN)
+                    if whole and change.tolerance is None and _shows(whole, *values, least, False):
+                        change = replace(change, verdict=whole, extent=r.SHOWN)
                     break
-            if found.values is not None:
+            if change.values is not None:
                 break
         else:
             if of_bound:
-                found = replace(found, verdict=r.OTHER_BOUNDS, reason=NOWHERE[found.verdict])
-        first = next((each for each in asked if self._values_at(each) is not None and self._has_runs(each)), None)
-        at = found.at or {}
-        if first is not None and others and any(at.get(name) != text for name, text in _texts(first).items()):
+                change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOWHERE[change.verdict])
+        first = next(
+            (trial for trial in asked if self._values_at(trial) is not None and self._has_runs(trial)),
+            None,
+        )
+        at = change.at or {}
+        if first is not None and wide and any(at.get(name) != text for name, text in _texts(first).items()):
             values = self._values_at(first)
             assert values is not None
-            found = replace(found, asked={"at": _texts(first), **_both(*values)})
-        return found
+            change = replace(change, asked={"at": _texts(first), **_both(*values)})
+        return change
 
     def _with_caches(self, point: Point) -> Iterator[Point]:
-        """Sizes, then those with caches at which bounds of the costs begin to hold."""
+        """Yield sizes, then the same with caches at which bounds of the costs begin to hold."""
         yield point
         if "Z" not in point or any("Z" in at for at in self.at):
             return
-        needs = (need for side in self._whole[:2] for each in regimes(side.cost) for need in each.needs)
-        least = set[int]()
+        needs = (need for side in self._whole[:2] for bound in side.cost.by_cache for need in bound.where.needs)
+        thresholds = set[int]()
         for need in needs:
             with suppress(*NO_VALUE):
-                least.add(point["Z"] - floor(evaluate(need, point)))
-        yield from ({**point, "Z": words} for words in sorted(least, reverse=True) if words >= point.get("L", 1))
+                thresholds.add(point["Z"] - floor(evaluate(need, point)))
+        yield from ({**point, "Z": words} for words in sorted(thresholds, reverse=True) if words >= point.get("L", 1))
 
     @cached_property
     def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
-        """Both costs, and their sizes."""
         return self._amounts(())
 
     def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
-        """The values of both costs, or of their forms alone, as written costs have them; None where one has none."""
+        """Evaluate both costs, or their forms alone, as written costs have them; None if one has no value."""
         return self._pair_at(tuple(point.items()), by_forms)
 
     @memoised
@@ -403,11 +411,11 @@ class _Versions:
         return all(side.has_runs(side.at(point)) for side in self._whole[:2])
 
     def _amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
-        """Both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
-        sides = [f"{self.metric}({each.name})" for each in (self.old, self.new)]
-        left, right = (b.call(self.metric, b.name(each.name)) for each in (self.new, self.old))
+        """Return both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
+        sides = [f"{self.metric}({subject.name})" for subject in (self.old, self.new)]
+        left, right = (b.call(self.metric, b.name(subject.name)) for subject in (self.new, self.old))
         claim = s.Claim(None, left, "<=", right, (), None, (), span=b.DERIVED)
-        both: dict[tuple[str, ...], AlgorithmSubject] = {(each.name,): each for each in (self.old, self.new)}
+        both: dict[tuple[str, ...], AlgorithmSubject] = {(subject.name,): subject for subject in (self.old, self.new)}
         about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
         for side in (claim.left, claim.right):
             about.formula(side)
@@ -415,17 +423,17 @@ class _Versions:
         return about.amounts[sides[0]], about.amounts[sides[1]], replace(sizes, interest=tuple(self._interest(sizes)))
 
     def _interest(self, sizes: Sizes) -> Iterator[Point]:
-        """The sizes that are asked for, then usual ones; of a cache that is not given, the first that facts allow."""
+        """Yield the requested sizes, then usual ones; the first cache that facts allow."""
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
         usual = {name: within.nearest(USUAL.get(name, USUAL_SIZE)) for name, within in bounds.items()}
-        for each in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL.keys()), {}):
-            point = {name: each.get(name, value) for name, value in usual.items()}
-            larger = range(LARGER_CACHES) if "Z" in usual.keys() - each.keys() else ()
+        for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL.keys()), {}):
+            point = {name: requested.get(name, value) for name, value in usual.items()}
+            larger = range(LARGER_CACHES) if "Z" in usual.keys() - requested.keys() else ()
             caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
             yield from islice(filter(sizes.allowed, caches), 1)
 
     def _within(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
-        """Whether a cost stays within the tolerance of the least that it was, or its bound within that of the bound."""
+        """Decide whether a cost stays within the tolerance of its former minimum, or its bound of the former bound."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
         return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
@@ -447,7 +455,7 @@ def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequ
 
 
 def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
-    """Whether values show a change, a rise to so many times the cost or its bound, which may be the `lower` one."""
+    """Whether values show a change, a rise to `least` times the cost or its bound, which may be the `lower` one."""
     if verdict in r.FALLS:
         before, after, verdict = after, before, r.RISES[r.FALLS.index(verdict)]
     if verdict == r.ROSE:
@@ -458,74 +466,70 @@ def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, low
 
 
 def _moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
-    """How a cost changed: up, down, or both, as proofs and values show; else how its bounds did, `lower` ones too."""
-    same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
-    if same and (old.cost.exact or not old.cost.ends):
+    """Return how a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
+    is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
+    if is_same and (old.cost.exact or not old.cost.ends):
         return [UNCHANGED]
     rises, falls = at_most(new, old, sizes, "<="), at_most(new, old, sizes, ">=")
     if rises.outcome == falls.outcome == "holds":
         return [(r.OTHER_FORM, None, None)]
-    found: list[Move] = []
+    moves: list[Move] = []
     for verdict, shown, contrary, strict in ((r.GREW, rises, falls, ">"), (r.SHRANK, falls, rises, "<")):
         if shown.outcome == "fails":
             extent = r.SOMEWHERE if contrary.outcome == "holds" else r.SHOWN
             if extent == r.SOMEWHERE and at_most(new, old, sizes, strict).outcome == "holds":
                 extent = r.EVERYWHERE
-            found.append((verdict, extent, shown.point))
-    return found or ([UNCHANGED] if same else _moves_of_bounds(old, new, sizes, lower))
+            moves.append((verdict, extent, shown.point))
+    return moves or ([UNCHANGED] if is_same else _moves_of_bounds(old, new, sizes, lower))
 
 
 def _moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
-    """How bounds moved: the upper one, or the lower one where that is the same. Rose, where nothing is shown."""
+    """Return how bounds moved: the upper one, else the lower one. Rose, if nothing is shown."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
     ends = [(old.cost.upper, new.cost.upper), *([(old.cost.lower, new.cost.lower)] if lower else [])]
     for before, after in ends:
         assert before is not None
         assert after is not None
-        found = _moves(_exactly(old, before), _exactly(new, after), sizes)
-        if found[0][0] not in (r.EQUAL, r.OTHER_FORM):
-            return [(OF_BOUNDS[verdict], None, point) for verdict, _, point in found]
+        moves = _moves(_exactly(old, before), _exactly(new, after), sizes)
+        if moves[0][0] not in (r.EQUAL, r.OTHER_FORM):
+            return [(OF_BOUNDS[verdict], None, point) for verdict, _, point in moves]
     return [(r.OTHER_FORM, None, None)]
 
 
 def _exactly(amount: SizedCost, bound: Poly) -> SizedCost:
-    """A bound of a cost as a cost of its own."""
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
 def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
-    """The bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
+    """Return the bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
 
-    Others hold there too, those of large caches first; besides that of the regime only those of larger caches.
+    Bounds of larger caches may hold there too, those of the largest first.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    every = regimes(cost)
-    at = next((at for at, each in enumerate(every) if each.when == when), None)
-    known = [each for each in every[:at] if all(never_negative(facts.simplify(need), facts) for need in each.needs)]
-    held = [*([] if at is None else every[at : at + 1]), *known]
-    uppers = [each.upper for each in held] or [each for each in (cost.upper,) if each is not None]
-    found = (Cost(cost.metric, "exact" if cost.lower == each else "bounded", cost.lower, each) for each in uppers)
-    return [replace(amount, cost=each) for each in found], at is not None
+    every = sort_by_cache(cost)
+    at = next((at for at, bound in enumerate(every) if bound.where.when == when), None)
+    larger = [x for x in every[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
+    holding = [*([] if at is None else every[at : at + 1]), *larger]
+    uppers = [bound.value for bound in holding] or [upper for upper in (cost.upper,) if upper is not None]
+    costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
+    return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
 
-def _some_at_most(bounds: Sequence[SizedCost], other: SizedCost, sizes: Sizes) -> bool:
-    """Whether the upper bound of one of some costs is at most that of another."""
-    ends = ((each.cost.upper, other.cost.upper) for each in bounds)
+def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -> bool:
+    """Whether the upper bound of any of some costs is at most that of another."""
+    ends = ((bound.cost.upper, limit.cost.upper) for bound in bounds)
     return any(
-        at_most(_exactly(other, one), _exactly(other, most), sizes).outcome == "holds"
-        for one, most in ends
-        if one is not None and most is not None
+        at_most(_exactly(limit, upper), _exactly(limit, maximum), sizes).outcome == "holds"
+        for upper, maximum in ends
+        if upper is not None and maximum is not None
     )
 
 
 def _of_forms(amount: SizedCost, point: Point) -> Interval:
-    """The values of the forms of a cost: the least of the upper bounds that hold there. Raises an EvaluationError."""
-    cost, own = amount.cost, amount.at(point)
-    held = [each.upper for each in regimes(cost) if all(evaluate(need, own) >= 0 for need in each.needs)]
-    forms: Iterable[Poly | None] = held or [cost.upper]
-    ends = [whole_ends_at(Cost(cost.metric, cost.status, cost.lower, each), own) for each in forms]
-    return Interval(ends[0][0], min(high for _, high in ends))
+    """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
+    forms = replace(amount.cost, ends=None, at_most=(), at_least=())
+    return Interval(*whole_ends_at(forms, amount.at(point)))
 
 
 def _texts(point: Point) -> dict[str, str]:
@@ -533,6 +537,5 @@ def _texts(point: Point) -> dict[str, str]:
 
 
 def _both(old: Interval, new: Interval) -> dict[str, str]:
-    """Values of both versions as texts."""
-    sides = (" to ".join(dict.fromkeys(map(str, (each.lower, each.upper)))) for each in (old, new))
+    sides = (" to ".join(dict.fromkeys(map(str, (value.lower, value.upper)))) for value in (old, new))
     return dict(zip(("old", "new"), sides, strict=True))

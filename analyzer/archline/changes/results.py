@@ -1,4 +1,4 @@
-"""What a comparison of two versions of programs found."""
+"""Represent the changes of costs between two versions of programs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 DIFFERS, BOUNDS_DIFFER, OTHER_BOUNDS = "differs", "bounds differ", "other bounds"
-"""Of a whole cost: it, or its bound, rose at some sizes and fell at others; or bounds moved, and it is not seen to."""
+"""Verdicts on a whole cost: it, or its bound, rose at some sizes and fell at others; or only bounds moved."""
 BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
 SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
-"""Sizes, and facts about them, are no cost: the names that they have in place of a metric, and what becomes of them."""
+"""Sizes, and facts about them, are no cost: their names in place of a metric, and their verdicts."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
     *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
@@ -31,18 +31,18 @@ EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes sh
 
 RISES, FALLS = (GREW, ROSE), (SHRANK, FELL)
 Both = Mapping[str, str | None]
-"""What is known of both versions, `old` and `new`."""
+"""Texts of both versions, `old` and `new`, or None."""
 
 
 @record
 class CostChange:
     """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
 
-    `extent` says at which sizes a cost grew or shrank, `at` some of them, with the `values` there; the sizes that were
-    `asked` for, with theirs, are apart where they are others. `order` is the verdict on growth: equal too where it is
-    known less sharply, but for an upper bound that rose; None where a version has none. A change that is proved to
-    stay within a tolerance has that as text; a comment may have it `ignored`. Of a cost that became unknown
-    there are the `reason` and its `place`. The algorithm stands at `file` and `line`; it may be `moved_from` elsewhere.
+    `extent` names the sizes at which a cost grew or shrank, `at` an example, with the `values` there; `asked` are
+    requested sizes with their values, if they differ. `order` is the verdict on growth: equal too if it is known less
+    sharply, but for an upper bound that rose; None if a version has none. A change that is proved to stay within a
+    tolerance has that as text; a comment may have it `ignored`. A cost that became unknown has a `reason` and its
+    `place`. The algorithm is in `file` at `line`; it may be `moved_from` another path.
     """
 
     metric: str
@@ -77,42 +77,42 @@ class CostChange:
         return replace(self, verdict=order, ignored=self.ignored and order == ROSE) if order is not None else self
 
     def in_names(self, names: Mapping[str, str]) -> CostChange:
-        """The change with other names of sizes."""
+        """Return the change with other names of sizes."""
 
-        def own(text: str | None) -> str | None:
+        def rename(text: str | None) -> str | None:
             return None if text is None else renamed(text, names)
 
-        def sizes(point: Mapping[str, str] | None) -> Mapping[str, str] | None:
+        def rename_sizes(point: Mapping[str, str] | None) -> Mapping[str, str] | None:
             return None if point is None else {names.get(name, name): value for name, value in point.items()}
 
-        growth = {version: own(text) for version, text in self.growth.items()}
-        asked = None if self.asked is None else {**self.asked, "at": sizes(self.asked["at"])}
+        growth = {version: rename(text) for version, text in self.growth.items()}
+        asked = None if self.asked is None else {**self.asked, "at": rename_sizes(self.asked["at"])}
         return replace(
             self,
-            old=own(self.old),
-            new=own(self.new),
-            when=own(self.when),
+            old=rename(self.old),
+            new=rename(self.new),
+            when=rename(self.when),
             growth=growth,
-            at=sizes(self.at),
+            at=rename_sizes(self.at),
             asked=asked,
         )
 
     @property
     def evidence(self) -> str:
-        """The values that show it: `8192 -> 12288 at n=64,m=64`."""
+        """The values that show the change: `8192 -> 12288 at n=64,m=64`."""
         return "" if self.values is None or self.at is None else _values_text(self.at, self.values)
 
     @property
     def evidence_asked(self) -> str:
-        """The values at the sizes that were asked for, where others show the change."""
+        """The values at the requested sizes, where other sizes show the change."""
         return "" if self.asked is None else _values_text(self.asked["at"], self.asked)
 
 
 @record(eq=False)
 class VersionDifferences:
-    """All changes, how many costs there are of each verdict, renamed algorithms, and what could not be compared.
+    """All changes, the number of costs of each verdict, renamed algorithms, and problems.
 
-    Pages show all regimes of a change where they are `in_full`.
+    Pages show all regimes of a change if they are `in_full`.
     """
 
     changes: tuple[CostChange, ...]
@@ -124,57 +124,57 @@ class VersionDifferences:
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
-        """The changes that readers want to see, one of each cost: another form of the same cost is none.
+        """The changes to show, one for each cost; another form of the same cost does not count.
 
-        Of those in regimes of the cache it is the sharpest that values show, and how many more there are.
+        Of changes in regimes of the cache it is the sharpest that values show, with the number of the rest.
         """
         groups: dict[object, list[CostChange]] = {}
-        for each in self.changes:
-            if each.verdict != OTHER_FORM:
-                key = () if each.metric not in (SIZES, WHERE) and not self.in_full else (each.verdict, each.extent)
-                groups.setdefault((each.algorithm, each.metric, *key), []).append(each)
-        found: list[CostChange] = []
+        for item in self.changes:
+            if item.verdict != OTHER_FORM:
+                key = () if item.metric not in (SIZES, WHERE) and not self.in_full else (item.verdict, item.extent)
+                groups.setdefault((item.algorithm, item.metric, *key), []).append(item)
+        result: list[CostChange] = []
         for alike in groups.values():
-            alike.sort(key=lambda each: (VERDICTS.index(each.verdict), each.values is None))
-            # Growth is that of the whole cost.
-            rest = [replace(each, growth={"old": None, "new": None}, order=None) for each in alike[1:]]
-            found += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
-        return tuple(found)
+            alike.sort(key=lambda item: (VERDICTS.index(item.verdict), item.values is None))
+            # Growth belongs to the whole cost.
+            rest = [replace(item, growth={"old": None, "new": None}, order=None) for item in alike[1:]]
+            result += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
+        return tuple(result)
 
     @property
     def findings(self) -> tuple[CostChange, ...]:
-        """The changes that fail a build: costs that grew or became unknown; where it is strict, bounds that rose."""
-        return tuple(each for each in self.beyond_tolerance if not each.ignored)
+        """The changes that fail a build: costs that grew or became unknown; if `strict`, bounds that rose."""
+        return tuple(change for change in self.beyond_tolerance if not change.ignored)
 
     @property
     def beyond_tolerance(self) -> tuple[CostChange, ...]:
-        """The findings, and what comments have ignored."""
+        """The findings, ignored ones included."""
         verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
-        return tuple(each for each in self.changes if each.verdict in verdicts and each.tolerance is None)
+        return tuple(change for change in self.changes if change.verdict in verdicts and change.tolerance is None)
 
 
 def _values_text(at: Mapping[str, str], values: Both) -> str:
-    """`8192 -> 12288 at n=64,m=64`, or `8192 as before at n=64,m=64`."""
+    """Format values as `8192 -> 12288 at n=64,m=64`, or `8192 as before at n=64,m=64`."""
     same = values["old"] == values["new"]
-    said = f"{values['new']} as before" if same else f"{values['old']} -> {values['new']}"
+    text = f"{values['new']} as before" if same else f"{values['old']} -> {values['new']}"
     sizes = ",".join(f"{name}={value}" for name, value in at.items())
-    return f"{said} at {sizes}" if sizes else said
+    return f"{text} at {sizes}" if sizes else text
 
 
 def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
-    """One verdict of each cost, by algorithm and metric: it may have grown at some sizes and shrunk at others.
+    """Return one verdict for each cost, by algorithm and metric: it may have grown and shrunk at some sizes.
 
-    Of sizes, and of facts about them, there is one for each that changed.
+    Sizes, and facts about them, have a verdict for each one that changed.
     """
-    found: dict[tuple[str, ...], set[str]] = {}
-    for each in changes:
-        key = (each.algorithm, each.metric, *([each.verdict] if each.metric in (SIZES, WHERE) else []))
-        found.setdefault(key, set()).add(IGNORED if each.ignored else each.verdict)
-    return {key: verdict_of_whole(verdicts) for key, verdicts in found.items()}
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for change in changes:
+        key = (change.algorithm, change.metric, *([change.verdict] if change.metric in (SIZES, WHERE) else []))
+        groups.setdefault(key, set()).add(IGNORED if change.ignored else change.verdict)
+    return {key: verdict_of_whole(verdicts) for key, verdicts in groups.items()}
 
 
 def verdict_of_whole(verdicts: Set[str]) -> str:
-    """The verdict of a cost whose bounds, or which itself, moved in several ways: what it does itself counts more."""
+    """Decide the verdict of a cost that moved in several ways: the cost itself counts more than its bounds."""
     if IGNORED in verdicts:
         return IGNORED
     moved = verdicts & {GREW, SHRANK} or verdicts
@@ -189,36 +189,36 @@ def _least_size(change: CostChange) -> int:
 
 
 def _of_cost(changes: Sequence[CostChange]) -> CostChange:
-    """What changed of a cost in one entry: the first rise and fall, larger sizes first, and how many more there are."""
+    """Merge the changes of a cost: the first rise and the first fall, larger sizes first, and the number of others."""
     verdict = verdict_of_whole({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
     # A bound may have moved the other way than the cost did.
     against = [change for change in both if change.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
-    kept = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
-    left, more = len(changes) - len(kept), ""
+    used = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
+    left, more = len(changes) - len(used), ""
     if left > 0:
         more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    kept.sort(key=_least_size, reverse=True)
-    if verdict == kept[0].verdict:
+    used.sort(key=_least_size, reverse=True)
+    if verdict == used[0].verdict:
         wheres = [f" where {change.when}" if change.when else "" for change in against]
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]
         return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
     names = {DIFFERS: ("more", "less"), BOUNDS_DIFFER: ("higher", "lower")}.get(verdict)
-    heads = [names[change.verdict in FALLS] if names else change.verdict for change in kept]
-    heads = [f"{head} where {change.when}" if change.when else head for head, change in zip(heads, kept, strict=True)]
-    parts = [f"{head}: {change.evidence}" for head, change in zip(heads, kept, strict=True) if change.evidence]
-    reasons = dict.fromkeys((*(change.reason for change in kept), more))
-    same = names is None or all((change.old, change.new) == (first.old, first.new) for change in kept)
+    heads = [names[change.verdict in FALLS] if names else change.verdict for change in used]
+    heads = [f"{head} where {change.when}" if change.when else head for head, change in zip(heads, used, strict=True)]
+    parts = [f"{head}: {change.evidence}" for head, change in zip(heads, used, strict=True) if change.evidence]
+    reasons = dict.fromkeys((*(change.reason for change in used), more))
+    same = names is None or all((change.old, change.new) == (first.old, first.new) for change in used)
     return replace(
         first,
         verdict=verdict,
-        old=kept[0].old if same else None,
-        new=kept[0].new if same else None,
+        old=used[0].old if same else None,
+        new=used[0].new if same else None,
         reason="; ".join(filter(None, (*parts, *reasons))) or None,
         when=None,
         extent=f"{SOMEWHERE}, {against[0].verdict} at others" if against else None,
         at=None,
         values=None,
-        asked=first.asked if all(change.asked is not None for change in kept) else None,
+        asked=first.asked if all(change.asked is not None for change in used) else None,
     )

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: the programs of a folder, of a file, or of a revision."""
+"""Read the two sides of a comparison: the programs of a folder, of a file, or of a revision."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ from archline.language.diagnostics import did_you_mean, error
 from archline.language.source import with_snapshot
 
 Side = Mapping[str, Path]
-"""The paths that programs are read from, by their paths below the folder of the side."""
+"""The paths from which programs are read, by their paths below the folder of the side."""
 
 
 def sides(
     base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[str] = ()
 ) -> tuple[Side, Side]:
-    """Both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
+    """Read both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
 
-    A revision is that of the folder, or file, that the other side names, or else of the current folder. `A...B` is B
-    compared with the last commit that it has in common with A. Files of revisions are read until the stack is closed.
-    Of folders and revisions only what is `within` some paths is compared, each of which a side has.
+    A revision is that of the folder, or file, which the opposite side names, or else of the current folder. `A...B` is
+    B compared with the last commit that it has in common with A. Files of revisions are read until the stack is closed.
+    Of folders and revisions only programs `within` some paths are compared; at least one side must have each path.
     """
     name = base
     if "..." in base and not os.path.exists(base):
         base, _, tip = base.partition("...")
         head = head or tip or None
-    given = [Path(each) for each in (head, base) if each is not None and os.path.exists(each)]
-    files = [each for each in given if each.is_file()]
-    folder = next((each if each.is_dir() else each.parent for each in given), Path())
+    existing = [Path(path) for path in (head, base) if path is not None and os.path.exists(path)]
+    files = [path for path in existing if path.is_file()]
+    folder = next((path if path.is_dir() else path.parent for path in existing), Path())
     if name != base:
         base = merge_base(folder, base, head if head is not None and not os.path.exists(head) else "HEAD")
 
-    def side(text: str) -> Side:
-        place = Path(text)
-        if place.is_file():
-            return {place.name: place}
+    def read_side(text: str) -> Side:
+        root = Path(text)
+        if root.is_file():
+            return {root.name: root}
         if not os.path.exists(text):
             return _of_revision(folder, text, stack)
         if all(map(os.path.exists, (base, head or "."))):
-            names = [each.relative_to(place).as_posix() for each in sorted(place.rglob(f"*{SUFFIX}")) if each.is_file()]
+            names = [file.relative_to(root).as_posix() for file in sorted(root.rglob(f"*{SUFFIX}")) if file.is_file()]
         else:
-            names = present(place)
-        return {each: place / each for each in names}
+            names = present(root)
+        return {file: root / file for file in names}
 
-    old, new = side(base), side(head or ".")
+    old, new = read_side(base), read_side(head or ".")
     if len(files) == 2:
-        # Two files are versions of one, whatever they are called.
+        # Two files are versions of one program, under any names.
         return dict(zip(new, old.values(), strict=True)), new
 
     # Paths are those of the newer side.
     folder = Path() if head is None else folder
 
-    def inside(path: str, place: str) -> bool:
+    def is_inside(path: str, place: str) -> bool:
         return (folder / path).resolve().is_relative_to(Path(place).resolve())
 
-    def compared(path: str) -> bool:
+    def is_compared(path: str) -> bool:
         if files:
             return path == files[0].name
-        return not left_out(folder / path) and (not within or any(inside(path, each) for each in within))
+        return not left_out(folder / path) and (not within or any(is_inside(path, place) for place in within))
 
     for place in () if files else within:
-        if not os.path.exists(place) and not any(inside(path, place) for path in (*old, *new)):
+        if not os.path.exists(place) and not any(is_inside(path, place) for path in (*old, *new)):
             folders = sorted({str(above) for path in (*old, *new) for above in (folder / path).parents})
             hint = did_you_mean(place, folders) or "correct `paths` in the project's configuration"
             raise error(NO_VERSION, f"neither version has `{place}`, one of the `paths` of the project", hint=hint)
-    before, after = ({path: each for path, each in found.items() if compared(path)} for found in (old, new))
+    before, after = ({path: file for path, file in side.items() if is_compared(path)} for side in (old, new))
     if not before and not after:
         hint = "go to a folder of the project, or name one; `paths` and `exclude` of its configuration leave files out"
         raise error(NO_VERSION, f"neither version has a program below `{folder}`", hint=hint)
@@ -75,7 +75,7 @@ def sides(
 
 
 def _of_revision(folder: Path, revision: str, stack: ExitStack) -> Side:
-    """The programs of a revision, under paths as `git show` takes them."""
+    """Read the programs of a revision, under paths as `git show` takes them."""
     start = f"{revision}:./{os.path.relpath(folder)}/".replace("/./", "/")
     files = {f"{start}{path}": content for path, content in programs(folder, revision).items()}
     stack.enter_context(with_snapshot(start, files))

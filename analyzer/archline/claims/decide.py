@@ -233,7 +233,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
 def _as_written(asked: ClaimQuery) -> Verdict | None:
     """Accept a claim that is textually a bound as reports show it, under the shown condition."""
     claim, cost = asked.claim, asked.cost
-    if claim.processors is not None or (cost.regimes and not cost.alternatives):
+    if claim.processors is not None or (cost.by_case and not cost.plans):
         return None
     bound, given = format_expression(claim.bound), {"", *map(format_fact, claim.when)}
 
@@ -241,9 +241,8 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
         return value is not None and bound == asked.costs.text(value) and when in given
 
     with suppress(ArchlineError):
-        regimes = [each for each in cost.alternatives if each.shown]
-        upper = any(is_shown_as(each.upper, each.when) for each in regimes) if regimes else is_shown_as(cost.upper)
-        lower = any(map(is_shown_as, (cost.lower, *(value for _, value in cost.lowers))))
+        upper = any([is_shown_as(x.value, x.where.when) for x in cost.by_cache] or [is_shown_as(cost.upper)])
+        lower = any(map(is_shown_as, (cost.lower, *(bound.value for bound in cost.by_loop))))
         if (upper or claim.relation == ">=") and (lower or claim.relation == "<="):
             return asked.verdict("holds", PROVED)
     return None
@@ -278,15 +277,11 @@ def with_cost_symbols(scope: Scope) -> Scope:
 
 def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
     """Pair the upper bounds that the facts imply with each lower bound, bounds of large caches first."""
-    if not cost.alternatives:
+    if not cost.plans:
         return [cost]
     some = facts.with_nonnegative(ONE_LINE)
-    uppers = [
-        alternative.upper
-        for alternative in reversed(cost.alternatives)
-        if all(map(some.nonnegative, alternative.needs))
-    ]
-    lowers = (cost.lower, *(value for _, value in cost.lowers))
+    uppers = [plan.value for plan in reversed(cost.plans) if plan.where.is_implied(some)]
+    lowers = (cost.lower, *(bound.value for bound in cost.by_loop))
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
 
 
@@ -322,21 +317,14 @@ class _Comparison:
             for group in margins(self.asked.costs, processors, known.restore(self.claimed), claim.relation):
                 yield known, tuple(each.substitute(known.rewrites) for each in group)
             return
-        assert cost.lower is not None
-        assert cost.upper is not None
-        bounds = [(known, cost.lower, cost.upper)]
-        if cost.regimes:
-            bounds = [
-                (with_all(case, claim.when, self.asked.scope), each.lower, each.upper)
-                for each in cost.regimes
-                for case in each.cases
-                if not some_fact_excluded(claim.when, self.asked.scope.with_facts(case))
-            ]
-        for facts, lower, upper in bounds:
+        for piece, case in cost.facts_by_piece:
+            if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
+                continue
+            facts = known if case is None else with_all(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
-                yield facts, (self.claimed - as_fractions(upper.substitute(known.rewrites)),)
+                yield facts, (self.claimed - as_fractions(piece.upper.substitute(known.rewrites)),)
             if claim.relation in ("==", ">="):
-                yield facts, (as_fractions(lower.substitute(known.rewrites)) - self.claimed,)
+                yield facts, (as_fractions(piece.lower.substitute(known.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim

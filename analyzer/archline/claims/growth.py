@@ -10,7 +10,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.printing import to_tree
-from archline.analysis.cost import FEW_LINES, Cost, Costs, Regime
+from archline.analysis.bounds import Region
+from archline.analysis.cost import FEW_LINES, Cost, Costs
 from archline.claims.growth_cases import GrowthCase, in_cases, union_conditions
 from archline.claims.growth_forms import readable_bounds
 from archline.expr import build as b
@@ -33,18 +34,13 @@ def growth_pieces(
 
     With `blocks` the upper bound keeps m*floor(e/m), which is at most e.
     """
-    if not cost.regimes:
-        assert cost.lower is not None
-        assert cost.upper is not None
-        return [Growth(*readable_bounds(costs, (cost.lower, cost.upper), known, blocks), facts)]
     return [
         Growth(
-            *readable_bounds(costs, (regime.lower, regime.upper), case, blocks),
-            (*facts, *facts_of_case(case)),
-            regime.where,
+            *readable_bounds(costs, (piece.lower, piece.upper), known if case is None else case, blocks),
+            (*facts, *(() if case is None else facts_of_case(case))),
+            piece.where.facts,
         )
-        for regime in cost.regimes
-        for case in regime.cases
+        for piece, case in cost.facts_by_piece
     ]
 
 
@@ -54,12 +50,12 @@ def pieces_by_cases(
     """Convert an exact form for the growth prover in cases of its sizes, in one or several ways."""
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
-    by_regimes = [
-        GrowthCase(regime.conditions, case, regime.lower, regime.upper)
-        for regime in cost.regimes
-        for case in regime.cases
+    by_piece = [
+        GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
+        for piece, case in cost.facts_by_piece
+        if case is not None
     ]
-    for cases in [by_regimes] if by_regimes else in_cases(cost.lower, known):
+    for cases in [by_piece] if by_piece else in_cases(cost.lower, known):
         found = []
         for case in cases:
             low = case.lower
@@ -73,14 +69,12 @@ def pieces_by_cases(
 
 
 def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
-    """Map the bounds of a cost and of its regimes, and the facts of their cases."""
+    """Map the bounds of a cost and of its pieces, and the facts of their cases; without those by cache and by loop."""
     assert cost.lower is not None
     assert cost.upper is not None
-    regimes = tuple(
-        Regime(regime.where, tuple(map(known, regime.cases)), form(regime.lower), form(regime.upper))
-        for regime in cost.regimes
-    )
-    return replace(cost, lower=form(cost.lower), upper=form(cost.upper), regimes=regimes)
+    pieces = [(piece, Region((), tuple(map(known, piece.where.cases)), piece.where.written)) for piece in cost.by_case]
+    bounds = tuple(replace(x, value=form(x.value), where=region) for piece, region in pieces for x in piece.bounds)
+    return replace(cost, lower=form(cost.lower), upper=form(cost.upper), bounds=bounds)
 
 
 def over_range(
@@ -90,7 +84,7 @@ def over_range(
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     found = in_other_forms(cost, indices.moved, indices.facts)
-    ends = (found.lower, found.upper, *(end for regime in found.regimes for end in (regime.lower, regime.upper)))
+    ends = (found.lower, found.upper, *(end for piece in found.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
     return found, indices.written_facts(facts), indices.facts(known)
@@ -145,10 +139,7 @@ def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
     """Test whether all arrays of a recursive algorithm fit in the cache, even if it has few lines."""
-    return any(
-        alternative.needs != (ONE_LINE,) and all(map(known.nonnegative, alternative.needs))
-        for alternative in cost.alternatives
-    )
+    return any(plan.where.needs != (ONE_LINE,) and plan.where.is_implied(known) for plan in cost.plans)
 
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:

@@ -7,7 +7,7 @@ by 2, and claims nothing there, so values are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -35,6 +35,7 @@ from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import assuming_facts, with_fact
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
+from archline.language.checking.contracts import cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.numbers import significant
@@ -81,7 +82,7 @@ def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) 
     elif indices is not None and moved is not None:
         found = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
         found = replace(found, reason=indices.restored_text(found.reason))
-    elif cost.orders is not None or cost.alternatives:
+    elif cost.orders is not None or cost.plans:
         found = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
     else:
         found = decide_growth(claim.relation, growth_pieces(costs, cost, facts, known), bound, confirm)
@@ -196,8 +197,15 @@ def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
     """Test whether zeros matter: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as nonempty."""
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
+    if empty or _declared(asked):
+        return True
     below = asked.claim.relation != "O"
-    return empty or (below and (not proved or _logarithm_may_vanish(asked.cost, asked.scope.facts)))
+    return below and (not proved or _logarithm_may_vanish(asked.cost, asked.scope.facts))
+
+
+def _declared(asked: ClaimQuery) -> Set[str]:
+    """The symbols of declared costs in a claim: they may be 0, where sizes count as at least 1."""
+    return s.names(asked.claim.bound) & {*cost_symbols(asked.scope.module.externs.values())}
 
 
 def _logarithm_may_vanish(cost: Cost, known: Facts) -> bool:
@@ -219,7 +227,7 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
     claim, cost, costs = asked.claim, asked.cost, asked.costs
     if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
         return None
-    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.alternatives:
+    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.plans:
         return None
     logarithms = tuple(filter(_is_logarithm, cost.lower.atoms_within()))
     for name, size in product(sorted({name for atom in logarithms for name in atom.names}), SIZES_OF_SMALL_LOGARITHMS):
@@ -270,11 +278,13 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
 
 def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     """List the smallest sizes that a claim covers."""
-    return list(
-        islice(
-            (point for point in asked.points(branches=False) if min(point.values(), default=1) >= 1), MAX_ZERO_COST_SIZE
-        )
+    declared = _declared(asked)
+    points = (
+        point
+        for point in asked.points(branches=False)
+        if all(size >= 1 or name in declared for name, size in point.items())
     )
+    return list(islice(points, MAX_ZERO_COST_SIZE))
 
 
 def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
@@ -284,7 +294,8 @@ def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
         if ends is None or claimed is None:
             continue
         zero = ""
-        if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and _is_empty(asked.costs.index_range, place):
+        empty = _is_empty(asked.costs.index_range, place) or any(place.get(name) == 0 for name in _declared(asked))
+        if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and empty:
             zero, other = "claim", "cost"
         elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:
             zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"

@@ -39,9 +39,11 @@ from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
 from archline.ir.conditions import assuming_facts, with_all
 from archline.ir.declarations import declared_scope
+from archline.ir.layout import LINE
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.metrics import WORD
 from archline.language.model import Module
 from archline.language.substitution import facts_in_sizes
 from archline.records import record, replace
@@ -143,9 +145,16 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
-    """The access count, as a bound for io with guards, which bounds on io ignore."""
-    guards = cost.alternatives and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
-    return derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
+    """The access count, as a bound for traffic with guards, which bounds on traffic ignore."""
+    guards = cost.plans and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
+    accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
+    # An access moves one line at most in each direction: a line for io and write-backs, its words for bytes.
+    words = 2 * WORD * LINE if cost.metric == "bytes" else Poly.constant(1)
+    return (
+        replace(x, upper=x.upper * words, bounds=tuple(bound.map_value(words.__mul__) for bound in x.bounds))
+        for x in accesses
+        if x.upper is not None
+    )
 
 
 def _growth_of_the_sure(
@@ -349,7 +358,7 @@ def _searches(
         for blocks in (True, False):
             bounds = _bounds(_readable(cost, known, blocks))
             yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, known, blocks))
-        if cost.exact and all(each.conditions for each in cost.regimes):
+        if cost.exact and all(piece.by_sizes for piece in cost.by_case):
             for found in pieces_by_cases(costs, cost, facts, known):
                 some = [each for each in found if domain_of(each[0].facts) is not None]
                 yield _Search.of_cases(some, sizes, facts)
@@ -357,7 +366,7 @@ def _searches(
 
 def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
     """Simplify bounds within constant factors: 2^ceil(log2(p)) as Theta(p), a condition as at most 1."""
-    if cost.regimes or cost.lower is None or cost.upper is None:
+    if cost.by_case or cost.lower is None or cost.upper is None:
         return cost
     lower = -without_rounded_powers(-cost.lower, known)
     upper = without_rounded_powers(without_conditions(cost.upper, known), known)
@@ -477,12 +486,8 @@ class _Search:
 
 
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
-    """List the bounds by regime, those of the recursive cases first."""
-    if cost.regimes:
-        return [_without_caps(regime.lower, regime.upper, regime.cases) for regime in reversed(cost.regimes)]
-    assert cost.lower is not None
-    assert cost.upper is not None
-    return [(cost.lower, cost.upper)]
+    """List the bounds by piece, those of the recursive cases first."""
+    return [_without_caps(piece.lower, piece.upper, piece.where.cases) for piece in reversed(cost.pieces)]
 
 
 def _without_caps(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:

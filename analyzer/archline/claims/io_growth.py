@@ -12,7 +12,8 @@ from fractions import Fraction
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
-from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
+from archline.analysis.bounds import Bound
+from archline.analysis.cost import AnyScheduleBound, Cost, Costs
 from archline.claims.growth import (
     growth_of_recurrence,
     growth_pieces,
@@ -177,7 +178,7 @@ class IoClaim:
 
     def _lower_bounds(self) -> Iterator[_Bounds]:
         if self.cost.orders is None:
-            for lower in (self.cost.lower, *(value for _, value in self.cost.lowers)):
+            for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
                 yield self._plain(self.known, lower, self.cost.upper)
         yield from self._any_schedule()
         regimes = growth_of_recurrence(self.cost, self.facts)
@@ -190,9 +191,9 @@ class IoClaim:
     def _upper_bounds(self) -> Iterator[_Bounds]:
         """Yield upper bounds whose conditions the facts imply, those of large caches first."""
         some = self.known.with_nonnegative(ONE_LINE)
-        for each in reversed(self.cost.alternatives):
-            smooth = each.smooth()
-            if smooth is not None and any(all(map(some.nonnegative, needs)) for needs in (each.needs, *smooth[0])):
+        for plan in reversed(self.cost.plans):
+            smooth = plan.smooth()
+            if smooth is not None and any(all(map(some.nonnegative, x)) for x in (plan.where.needs, *smooth[0])):
                 yield self._plain(some, self.cost.lower, some.simplify(smooth[1]))
         if self.cost.orders is None:
             return
@@ -209,7 +210,8 @@ class IoClaim:
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
     def _plain(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
-        cost = replace(self.cost, lower=lower, upper=upper, orders=None, alternatives=(), lowers=())
+        bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
+        cost = replace(self.cost, lower=lower, upper=upper, orders=None, bounds=bounds)
         return _Bounds(growth_pieces(self.costs, cost, self.facts, known))
 
     def _open(self, reason: str) -> _Bounds:
@@ -224,23 +226,17 @@ class IoClaim:
 
     def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
         """Add to an undecided upper claim a condition under which it is proved."""
-        when = next(
-            (
-                alternative.when
-                for alternative in self.cost.alternatives
-                if alternative.shown and self._holds_within(alternative)
-            ),
-            "",
-        )
+        when = next((plan.where.when for plan in self.cost.by_cache if self._holds_within(plan)), "")
         return replace(found, reason=f"{found.reason}; proved to be O of this when {when}") if when else found
 
-    def _holds_within(self, regime: ConditionalBound) -> bool:
+    def _holds_within(self, plan: Bound) -> bool:
         """Test whether a conditional bound proves the claim under its condition."""
         known = self.known
-        for need in regime.needs:
+        for need in plan.where.needs:
             known = known.with_nonnegative(need)
-        cost = replace(self.cost, alternatives=(regime,))
-        return replace(self, cost=cost, known=known, facts=(*self.facts, regime.where))._from_above().outcome == "holds"
+        bounds = tuple(bound for bound in self.cost.bounds if bound is plan or bound not in self.cost.plans)
+        cost, facts = replace(self.cost, bounds=bounds), (*self.facts, *plan.where.facts)
+        return replace(self, cost=cost, known=known, facts=facts)._from_above().outcome == "holds"
 
     def _by_line(self) -> GrowthVerdict | None:
         """Decide separately for a size of at most a line, and of at least a line."""
@@ -259,7 +255,7 @@ class IoClaim:
 
     def _in_lines(self, name: str) -> bool:
         """Test whether a size is counted in lines."""
-        values = [value for alternative in self.cost.alternatives for value in (alternative.upper, *alternative.needs)]
+        values = [value for plan in self.cost.plans for value in (plan.value, *plan.where.needs)]
         return any(
             isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms()
         )

@@ -18,7 +18,8 @@ from archline.algebra.effort import OUT_OF_TIME, late
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_tree
-from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, Costs
+from archline.analysis.bounds import Bound
+from archline.analysis.cost import AnyScheduleBound, Cost, Costs
 from archline.analysis.sampling import assumed
 from archline.claims.growth import growth_of_recurrence, in_any_cache
 from archline.claims.growth_forms import at_most
@@ -147,7 +148,7 @@ class _Search:
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
-        alternatives = [each for each in self.cost.alternatives if each.shown]
+        alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
         # The largest caches come first, as trials are few; of the others only smaller factors than before are tried.
         largest = [self._of_alternative(each, len(factors)) for each in alternatives[-1:]]
@@ -157,26 +158,26 @@ class _Search:
                 rank = own
                 yield regime
 
-    def _of_alternative(self, each: ConditionalBound, most: int) -> OptimalityRegime:
-        when = "" if each.when == "Z >= L" else each.when
-        if sum(1 for value in (each.upper, *each.needs) for _ in value.atoms_within()) > MAX_ATOMS:
+    def _of_alternative(self, each: Bound, most: int) -> OptimalityRegime:
+        when = "" if each.where.when == "Z >= L" else each.where.when
+        if sum(1 for value in (each.value, *each.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:
             return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)), most)
         except ArchlineError:
             return OptimalityRegime(when, None, UNREAD)
 
-    def _fits(self, each: ConditionalBound) -> tuple[s.Fact, ...]:
+    def _fits(self, each: Bound) -> tuple[s.Fact, ...]:
         """The facts under which a conditional bound fits, without common divisors."""
-        known = [without_divisors(need, self.scope.facts, upper=True) for need in each.needs]
-        if known == list(each.needs):
-            return (each.where,)
+        known = [without_divisors(need, self.scope.facts, upper=True) for need in each.where.needs]
+        if known == list(each.where.needs):
+            return each.where.facts
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
 
-    def _upper(self, each: ConditionalBound) -> s.Expr:
+    def _upper(self, each: Bound) -> s.Expr:
         smooth = each.smooth()
         known = self.scope.facts
-        return at_most(self.costs, each.upper if smooth is None else known.simplify(smooth[1]), known)
+        return at_most(self.costs, each.value if smooth is None else known.simplify(smooth[1]), known)
 
     def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None) -> OptimalityRegime:
         """With the smallest of the factors, or of so many of them."""

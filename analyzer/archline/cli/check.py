@@ -99,8 +99,8 @@ def execute(options: argparse.Namespace) -> int:
             if not isinstance(found, CheckView):
                 raise ArchlineError(found)
             views.append(found)
-            if found.defects:
-                raise ArchlineError([Diagnostic(rules.DEFECT, each, path=found.path) for each in found.defects])
+            if found.errors:
+                raise ArchlineError(found.errors)
     if views and not problems:
         with reported():
             paths = [each.path for each in views]
@@ -121,7 +121,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.write_baseline is not None and problems and not views:
         print(f"{options.write_baseline} is not written: no program can be checked", file=sys.stderr)
     elif options.write_baseline is not None:
-        valid = {view.target for view in views if not view.defects}
+        valid = {view.target for view in views if not view.errors}
         report = _written(options, report, [target for target in named if target in valid])
         left = ", ".join(target for target in named if target not in valid)
         without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from archline.api.plots import IoPlot
     from archline.report.pictures import PictureView
 
+CONFIGURED = {"machine": "project_machines"}
+"""Which options the project's configuration fills in, by its keys: a plot of io has no machine."""
 ON_A_MACHINE = ("machines", "parameters")
 TAKEN = {
     "io": ("targets", "at", "where", "cache", "metric", "seed", "plain"),
@@ -41,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline as many as you like"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
     parser.add_argument("--kind", choices=tuple(TAKEN), default="io", help="what is drawn (default: io)")
+    parser.set_defaults(project_machines=[])
     shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
     parser.add_argument("--intensity", type=_intensity, metavar="I", help="intensity in flop/B; required by greenup")
@@ -58,6 +61,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command."""
     from archline.api.plots import IoPlot, check_target
 
+    options.machines = options.machines or (options.project_machines if options.kind != "io" else [])
     _check(options)
     if options.out is not None:
         # A wrong name is refused before the run, not after it.

@@ -1,4 +1,4 @@
-"""Algorithms compared: growth, verdicts at sizes on machines, and where the lesser of two changes."""
+"""Compare the algorithms of a list: growth, verdicts at sizes on machines, and where the lesser of two changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from archline.costs import rules
 from archline.costs.sizes import Given, check_known, from_python
 from archline.energy.answers import applied, numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import Estimate, ModelOnMachine, estimate_of, usual_model
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, estimate_of, usual_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import of_formula, of_terms
 from archline.energy.in_sizes import InSizes
@@ -56,7 +56,7 @@ from archline.language.metrics import ON_REQUEST, names
 from archline.language.printer import format_fact
 
 SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
-COMPARED = names(lambda each: each.taken and each.declared)
+COMPARED = names(lambda metric: metric.taken and metric.declared)
 """Metrics whose growth is compared."""
 
 
@@ -73,9 +73,9 @@ def comparison(
     *,
     everywhere: bool = False,
 ) -> CostComparison:
-    """The comparison of all pairs.
+    """Compare all pairs of subjects.
 
-    The growth of what runs on a grid is that with several processors along each axis, unless `everywhere`. Raises
+    The growth of programs on a grid is that with several processors along each axis, unless `everywhere`. Raises
     ArchlineError (AL411 for fewer than two, or numbers without a machine).
     """
     if given_by == "bytes" and not machines:
@@ -91,39 +91,39 @@ def comparison(
     by = given_by or ("time" if without else "energy")
     names = _names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
-    known = [each.in_sizes(everywhere=everywhere) for each in subjects]
-    growths = [_growths(*each, model, by) for each in zip(subjects, known, strict=True)]
+    in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
+    growths = [_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
     growth = {
         (names[i], names[j]): with_ratios(
-            compared(*(with_facts(growths[each], as_many(subjects[i], subjects[j])) for each in (i, j))),
-            _ratios(subjects[i], known[i], known[j], model),
+            compared(*(with_facts(growths[index], as_many(subjects[i], subjects[j])) for index in (i, j))),
+            _ratios(subjects[i], in_sizes[i], in_sizes[j], model),
         )
         for i, j in pairs
     }
-    when = tuple(dict.fromkeys(format_fact(fact) for each in known for fact in each.when))
-    implied = {format_fact(fact) for each in known for fact in each.where}.difference(when)
-    found = CostComparison(
+    when = tuple(dict.fromkeys(format_fact(fact) for sizes in in_sizes for fact in sizes.when))
+    implied = {format_fact(fact) for sizes in in_sizes for fact in sizes.where}.difference(when)
+    result = CostComparison(
         tuple(names),
         model,
         by,
         growth,
-        assumptions=tuple(dict.fromkeys(text for each in subjects for text in each.assumptions)),
+        assumptions=tuple(dict.fromkeys(text for subject in subjects for text in subject.assumptions)),
         when=when,
         implied=frozenset(implied),
         processors=dict(processors_by_name(names, subjects)),
-        shorten=any(each.shorten for each in known),
+        shorten=any(sizes.shorten for sizes in in_sizes),
     )
     if not (machines and sized):
-        return found
-    given = dict(at or {})
+        return result
+    sizes_given = dict(at or {})
     tied = () if sweep is None else sweep.names
     if sweep is not None:
-        sweep.points_with(given)
-    check_known({**given, **dict.fromkeys(tied, (1, None))}, [each.names for each in subjects])
-    work = _Work(subjects, names, machines, model, by, given, sweep, settings, execute)
+        sweep.points_with(sizes_given)
+    check_known({**sizes_given, **dict.fromkeys(tied, (1, None))}, [subject.names for subject in subjects])
+    work = _Work(subjects, names, machines, model, by, sizes_given, sweep, settings, execute)
     points = tuple(work.points())
     return replace(
-        found,
+        result,
         points=points,
         crossovers=tuple(work.crossovers(points)),
         caches=work.caches,
@@ -145,57 +145,68 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
     if by is not None and by not in QUANTITIES:
         raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
+    for lacking in (chosen.name for chosen in subjects if by == "bytes" and by not in chosen.metrics):
+        hint = "algorithms of shared memory have bytes, and so do formulas that give them: bytes=..."
+        raise error(rules.OPTIONS_CLASH, f"`{lacking}` has no bytes to compare by", hint=hint)
     if not machines and (at is not None or sweep is not None or settings.matrix is not None):
         raise error(rules.OPTIONS_CLASH, "sizes require a machine", hint="give --machine NAME")
 
 
 def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
-    """The model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411) for two."""
-    several = [each for each in subjects if isinstance(each, FormulaSubject) or each.on_grid] or subjects[:1]
+    """Return the model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411)."""
+    several = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
     usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
-    models = {each.name: each for each in (model_for(one, None, usual) for one in several)}
+    models = {model.name: model for model in (model_for(x, None, usual) for x in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
     return next(iter(models.values()))
 
 
 def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
-    """Why energies cannot be compared, though times can; empty where they can, or where neither can."""
-    lacks = (ModelOnMachine(model.on(each), each, (*subjects[0].metrics, "Z", "L")).without_energy for each in machines)
+    """Explain why only times can be compared, not energies; empty if energies can, or neither."""
+    lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).without_energy for on in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
 def _names(subjects: Sequence[Subject]) -> list[str]:
-    """The subjects' names, numbered where two are the same."""
-    names = [each.name for each in subjects]
+    names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
 def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
-    """How the metrics, the terms of the energy, and the time if it is compared grow, where no quantity is 0."""
+    """Return the growth of the metrics, the terms of the energy, and the time if it counts, where no quantity is 0.
+
+    By bytes, which are of no model, that of the metrics and the bytes.
+    """
     metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
+    if by == "bytes":
+        return {**metrics, by: known.growth(by)}
     model = model.on(_ANY)
     on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     inputs = {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
-    time = {"time": of_formula(on.formula("time"), inputs)} if by == "time" else {}
+    time = {"time": of_formula(on.formula("time"), inputs)} if by in TIMED else {}
     terms = of_terms(on, inputs)
-    return {**metrics, **time, **{name if name == "energy" else f"energy.{name}": each for name, each in terms.items()}}
+    return {
+        **metrics,
+        **time,
+        **{name if name == "energy" else f"energy.{name}": g for name, g in terms.items()},
+    }
 
 
 def _ratios(
     chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
 ) -> dict[str, str]:
-    """The ratios of metrics that are known at all sizes, and the terms of the energy that take equal ones alone."""
+    """Return the known ratios of metrics at all sizes, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
-    known = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
-    ratios = {name: each for name, each in known.items() if each is not None}
+    candidates = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
+    ratios = {name: ratio for name, ratio in candidates.items() if ratio is not None}
     if model.at_most:
         return ratios
-    equal = {name for name, each in ratios.items() if each == "1"}
+    equal = {name for name, ratio in ratios.items() if ratio == "1"}
     on = ModelOnMachine(model, _ANY, frozenset(chosen.metrics))
     same = {
         name for name in ("time", *model.energy) if names_in(on.formula(name)) & METRICS.keys() <= {*equal, "Z", "L"}
@@ -215,12 +226,12 @@ _ANY = Machine(
 _BARE = replace(
     _ANY, title="", quantities={n: each for n, each in _ANY.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"}
 )
-"""For what depends on no machine: one without caches."""
+"""A machine without caches, for quantities that depend on no machine."""
 
 
 @dataclass
 class _Work:
-    """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs of them."""
+    """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs."""
 
     subjects: Sequence[Subject]
     names: Sequence[str]
@@ -237,7 +248,6 @@ class _Work:
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
 
     def points(self) -> Iterator[ComparedPoint]:
-        """The verdicts at all points, on all machines, of all pairs."""
         if self.settings.matrix is not None:
             yield from self._on_matrix()
             return
@@ -252,11 +262,11 @@ class _Work:
 
     def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])
-        first, second = (self._estimate(each, machine, size) for each in (i, j))
+        first, second = (self._estimate(index, machine, size) for index in (i, j))
         at = {name: value for name, (value, _) in self._given(size).items()}
-        for each in (first, second):
-            if isinstance(each, ArchlineError):
-                verdict = PointVerdict(OPEN, None, None, "", each.diagnostics[0].message)
+        for result in (first, second):
+            if isinstance(result, ArchlineError):
+                verdict = PointVerdict(OPEN, None, None, "", result.diagnostics[0].message)
                 return ComparedPoint(at, self.machines[machine], pair, verdict)  # type: ignore[arg-type]
         assert isinstance(first, Estimate)
         assert isinstance(second, Estimate)
@@ -272,8 +282,8 @@ class _Work:
                 at = own(self._given(size), self.subjects[index])
                 self._known[key] = self._numeric(index, machine, at, self.settings)
             except ArchlineError as problem:
-                # Facts of the sizes may fail at some points of a sweep; whatever else is wrong is so at all of them.
-                if self.sweep is None or not {each.rule for each in problem.diagnostics} <= SKIPPED:
+                # Facts of the sizes may fail at some points of a sweep; other errors occur at all points.
+                if self.sweep is None or not {diagnostic.rule for diagnostic in problem.diagnostics} <= SKIPPED:
                     raise
                 self._known[key] = problem
         return self._known[key]
@@ -287,26 +297,26 @@ class _Work:
         return result.estimate
 
     def _machine(self, index: int) -> Machine:
-        """The machine; quantities that ratios do not depend on are 1 where it lacks them."""
+        """Return the machine; missing quantities that ratios do not depend on are set to 1."""
         machine = self.machines[index]
         missing = [name for name in self.model.scale if name not in machine.quantities]
-        one = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
-        return machine.with_parameters(one)
+        quantities = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
+        return machine.with_parameters(quantities)
 
     # Executions
     def _executed(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
-        one, other = self.subjects[i], self.subjects[j]
-        if not isinstance(one, AlgorithmSubject) or not isinstance(other, AlgorithmSubject):
+        first, second = self.subjects[i], self.subjects[j]
+        if not isinstance(first, AlgorithmSubject) or not isinstance(second, AlgorithmSubject):
             return verdict
         at = self._given(size)
         try:
-            runs = list(paired(one, other, own(at, one), own(at, other), self._settings(machine)))
+            runs = list(paired(first, second, own(at, first), own(at, second), self._settings(machine)))
         except ArchlineError as problem:
             return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
-        return self._judged(verdict, [(each.data, each.first, each.second) for each in runs], machine, i, j)
+        return self._judged(verdict, [(run.data, run.first, run.second) for run in runs], machine, i, j)
 
     def _settings(self, machine: int) -> Settings:
-        """The settings of runs that stand for a machine: with its caches."""
+        """Return the settings of runs for a machine, with its caches."""
         on = self._machine(machine)
         return self.settings.on(on, self.model.on(on).levels)
 
@@ -315,9 +325,9 @@ class _Work:
     ) -> PointVerdict:
         ratios: list[Execution] = []
         decides = ""
-        for data, one, other in runs:
-            estimates = [self._of_run(index, machine, ran) for index, ran in ((i, one), (j, other))]
-            values = [each.by(self.by) for each in estimates]
+        for data, first, second in runs:
+            estimates = [self._of_run(index, machine, ran) for index, ran in ((i, first), (j, second))]
+            values = [estimate.by(self.by) for estimate in estimates]
             assert values[0] is not None
             assert values[1] is not None
             ratio = quotient(values[0], values[1])
@@ -330,7 +340,7 @@ class _Work:
 
     @property
     def _more(self) -> frozenset[str]:
-        """The metric that is compared, which no model need take."""
+        """The compared metric, which the model need not take."""
         return frozenset({self.by} & METRICS.keys())
 
     def _of_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
@@ -342,17 +352,17 @@ class _Work:
         return estimate_of(on.model, used, basis.amounts())
 
     def _on_matrix(self) -> Iterator[ComparedPoint]:
-        """The verdicts at the sizes of a matrix: by the bounds, else by a run of each on it."""
+        """Yield the verdicts at the sizes of a matrix: by the bounds, else by runs on it."""
         plain = replace(self.settings, matrix=None, block=None)
         for machine in range(len(self.machines)):
             runs = []
-            for each in self.subjects:
-                if not isinstance(each, AlgorithmSubject):
+            for subject in self.subjects:
+                if not isinstance(subject, AlgorithmSubject):
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
-                runs.append(each.run(own(self.at, each), self._settings(machine)))
+                runs.append(subject.run(own(self.at, subject), self._settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._numeric(each, machine, from_python(dict(runs[each].sizes)), plain) for each in (i, j)
+                    self._numeric(index, machine, from_python(dict(runs[index].sizes)), plain) for index in (i, j)
                 ]
                 verdict = judge(estimates[0], estimates[1], self.by)
                 if verdict.verdict == OPEN:
@@ -364,17 +374,17 @@ class _Work:
 
     # Crossovers
     def crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
-        """Where the lesser of each pair changes along the sweep, on each machine."""
+        """Yield the changes of the lesser of each pair along the sweep, on each machine."""
         if self.sweep is None:
             return
         for number, machine in enumerate(self.machines):
             for i, j in combinations(range(len(self.subjects)), 2):
                 pair = (self.names[i], self.names[j])
-                own_points = [each for each in points if each.pair == pair and each.machine is machine]
-                sizes = list(zip(self.sweep.points, (each.verdict for each in own_points), strict=True))
+                pair_points = [point for point in points if point.pair == pair and point.machine is machine]
+                sizes = list(zip(self.sweep.points, (point.verdict for point in pair_points), strict=True))
 
                 def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
-                    first, second = (self._estimate(each, number, size) for each in (i, j))
+                    first, second = (self._estimate(index, number, size) for index in (i, j))
                     if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
                         return None
                     return judge(first, second, self.by)

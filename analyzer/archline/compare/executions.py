@@ -1,4 +1,4 @@
-"""Two algorithms executed on the same data: random, and where arrays are vectors also sorted either way."""
+"""Execute two algorithms, which gives the same data to both: random, and for vectors also sorted."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 MAX_WORK, MAX_PLAIN_WORK = 10**8, 10**6
-"""Runs of more work are not made: compiled, and as plain Python."""
+"""Runs of more work are refused: compiled, and as plain Python."""
 SEEDS = 2
 
 
 @record
 class PairedRun:
-    """The runs of two algorithms, and the data that they were on."""
+    """The runs of two algorithms on the same data."""
 
     data: str
     first: ExecutedRun
@@ -36,25 +36,25 @@ class PairedRun:
 
 
 def paired(
-    one: AlgorithmSubject, other: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
+    left: AlgorithmSubject, right: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
 ) -> Iterator[PairedRun]:
-    """Runs on the kinds of data that there are. Arrays of one name and shape hold the same data in both.
+    """Run both algorithms on each kind of data. Arrays of one name and shape hold the same data in both.
 
-    Raises ArchlineError (AL411) where a run would take too long, and as runs do.
+    Raises ArchlineError (AL411) where a run would take too long, and the errors of runs.
     """
-    points = [_point(each, at, settings) for each, at in ((one, at_one), (other, at_other))]
-    vectors = _vectors(one) or _vectors(other)
+    points = [_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
+    vectors = _vectors(left) or _vectors(right)
     orders: dict[str, Callable[[Any], Any]] = {"random": lambda values: values}
     if vectors:
         orders |= {"rising": np.sort, "falling": lambda values: np.sort(values)[::-1].copy()}
     for name, order in orders.items():
         for seed in range(settings.seed, settings.seed + (SEEDS if name == "random" else 1)):
-            first = _arguments(one, points[0], seed, order)
-            second = _shared(_arguments(other, points[1], seed, order), first)
+            first = _arguments(left, points[0], seed, order)
+            second = _shared(_arguments(right, points[1], seed, order), first)
             data = f"random data (seed {seed})" if name == "random" else f"{name} data"
             runs = [
-                _run(each, point, values, settings)
-                for each, point, values in ((one, points[0], first), (other, points[1], second))
+                _run(subject, point, values, settings)
+                for subject, point, values in ((left, points[0], first), (right, points[1], second))
             ]
             yield PairedRun(data, *runs)
 
@@ -76,7 +76,7 @@ def _point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
 
 def _vectors(chosen: AlgorithmSubject) -> bool:
     """Whether an array that is read is a vector of plain data."""
-    return any(_is_vector(each) for each in chosen.algorithm.node.parameters)
+    return any(_is_vector(parameter) for parameter in chosen.algorithm.node.parameters)
 
 
 def _is_vector(parameter: s.Parameter) -> bool:
@@ -93,15 +93,15 @@ def _arguments(chosen: AlgorithmSubject, point: Point, seed: int, order: Callabl
 
 
 def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with the data of another algorithm in arrays of the same name, shape and type."""
+    """Replace data by that of another algorithm in arrays of the same name, shape and type."""
 
-    def same(name: str) -> bool:
+    def is_same_array(name: str) -> bool:
         mine, theirs = values[name], others.get(name)
         if not isinstance(mine, np.ndarray) or not isinstance(theirs, np.ndarray):
             return False
         return bool(mine.shape == theirs.shape and mine.dtype == theirs.dtype)
 
-    return {name: others[name] if same(name) else value for name, value in values.items()}
+    return {name: others[name] if is_same_array(name) else value for name, value in values.items()}
 
 
 def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> ExecutedRun:

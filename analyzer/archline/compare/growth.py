@@ -1,4 +1,4 @@
-"""The growth of two algorithms' metrics and terms of energy compared, with certificates."""
+"""Compare the growth of metrics and terms of energy of two algorithms, with certificates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
 
 @record
 class GrowthRelation:
-    """The growth of the first against that of the second: less, same, greater or unknown.
+    """The growth of the first quantity compared with that of the second: less, same, greater or unknown.
 
-    `ratio` is what their quotient is Theta of, where both are known tightly, and "1" where they are equal; `bound` is O
-    or Omega where one direction alone is proved, `incomparable` where both are refuted. `facts` are those that it
-    depends on, `proofs` show it.
+    `ratio` is the Theta class of their quotient if both are known tightly, and "1" if they are equal; `bound` is O or
+    Omega if only one direction is proved, `incomparable` if both are refuted. It depends on `facts`; `proofs` show it.
     """
 
     relation: str
@@ -31,45 +30,43 @@ class GrowthRelation:
 
 
 def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, GrowthRelation]:
-    """The relation of each quantity that both have."""
-    return {name: relation(each, second[name]) for name, each in first.items() if name in second}
+    """Return the relation of each quantity that both mappings have."""
+    return {name: relation(growth, second[name]) for name, growth in first.items() if name in second}
 
 
 def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
-    """The relations, where those with the same ratio at all sizes are of the same order, whatever that is."""
+    """Mark quantities with the same ratio at all sizes as of the same order, even if that is unknown."""
     return {
-        name: replace(each, relation=SAME, ratio=ratios[name], bound="") if name in ratios else each
-        for name, each in relations.items()
+        name: replace(row, relation=SAME, ratio=ratios[name], bound="") if name in ratios else row
+        for name, row in relations.items()
     }
 
 
-def relation(one: Growth, other: Growth) -> GrowthRelation:
-    """The relation of two growths under the facts of both."""
-    facts = tuple(dict.fromkeys((*one.facts, *other.facts)))
-    texts = one.text, other.text
-    if one.is_zero or other.is_zero:
-        # Nothing is of a lower order than whatever is counted.
-        which = SAME if one.is_zero and other.is_zero else LESS if one.is_zero else GREATER
-        positive = all(
-            each.lower is not None and not is_number(each.lower, 0) for each in (one, other) if not each.is_zero
-        )
+def relation(first: Growth, second: Growth) -> GrowthRelation:
+    """Return the relation of two growths under the facts of both."""
+    facts = tuple(dict.fromkeys((*first.facts, *second.facts)))
+    texts = first.text, second.text
+    if first.is_zero or second.is_zero:
+        # 0 is of a lower order than any positive cost.
+        which = SAME if first.is_zero and second.is_zero else LESS if first.is_zero else GREATER
+        positive = all(g.lower is not None and not is_number(g.lower, 0) for g in (first, second) if not g.is_zero)
         return GrowthRelation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
-    known = tuple(map(format_fact, facts))
-    at_most, at_least = (decide_side(side, one, other, facts) for side in ("O", "Omega"))
+    fact_texts = tuple(map(format_fact, facts))
+    at_most, at_least = (decide_side(side, first, second, facts) for side in ("O", "Omega"))
     ratio = None
-    if one.tight and other.tight:
-        assert one.upper is not None
-        assert other.upper is not None
-        ratio = order("Theta", quotient(one.upper, other.upper))
-    found = GrowthRelation(UNKNOWN, ratio, *texts, facts=known, proofs=(*at_most.proofs, *at_least.proofs))
+    if first.tight and second.tight:
+        assert first.upper is not None
+        assert second.upper is not None
+        ratio = order("Theta", quotient(first.upper, second.upper))
+    unknown = GrowthRelation(UNKNOWN, ratio, *texts, facts=fact_texts, proofs=(*at_most.proofs, *at_least.proofs))
     match at_most.outcome, at_least.outcome:
         case "holds", "holds":
-            return replace(found, relation=SAME, ratio="Theta(1)")
+            return replace(unknown, relation=SAME, ratio="Theta(1)")
         case "holds", strict:
-            return replace(found, relation=LESS if strict == "fails" else UNKNOWN, bound="O")
+            return replace(unknown, relation=LESS if strict == "fails" else UNKNOWN, bound="O")
         case strict, "holds":
-            return replace(found, relation=GREATER if strict == "fails" else UNKNOWN, bound="Omega")
-        case "fails", "fails" if one.tight and other.tight:
-            return replace(found, bound="incomparable")
+            return replace(unknown, relation=GREATER if strict == "fails" else UNKNOWN, bound="Omega")
+        case "fails", "fails" if first.tight and second.tight:
+            return replace(unknown, bound="incomparable")
         case _:
-            return found
+            return unknown

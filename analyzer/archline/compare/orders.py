@@ -1,7 +1,7 @@
-"""Whether a formula of costs is at most another, less, or equal: at all sizes, by bounds, or at sizes, by values.
+"""Decide whether a formula of costs is at most another, less, or equal: at all sizes by bounds, at sizes by values.
 
-Where a cost has several bounds under several conditions, each case is decided by itself. What both sides share cancels:
-the difference of the formulas is taken in the costs, then each cost is replaced by the bound that makes it least.
+Where a cost has several bounds under several conditions, each case is decided by itself. Shared terms cancel: the
+difference of the formulas is taken in the costs, then each cost is replaced by the bound that makes it least.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_CASES = 64
-"""In more cases together the bounds of several costs are not compared."""
+"""The bounds of several costs are not compared in more combined cases than this."""
 SEEN = 400
-"""The last of so many sizes shows what leaves a comparison open."""
+"""The sample, counted from 1, or the last one before it, that shows what leaves a comparison open."""
 MAX_ZEROS = 100
-"""At so many sizes it is looked whether one side is 0 and the other is not."""
+"""The number of sizes at which it is tested whether only one side is 0."""
 UNDECIDED = "no proof, and no counterexample at the sizes checked"
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
 @record
 class OrderVerdict:
-    """Whether a comparison holds, why, and where it fails; of what is not decided, the `bounds` of its costs."""
+    """The verdict on a comparison, its reason, and where it fails; of an open one the `bounds` of its costs."""
 
     outcome: Outcome
     reason: str
@@ -58,14 +58,14 @@ class OrderVerdict:
 
 
 _Ends = tuple[list[Poly], list[Poly]]
-"""Lower bounds, and upper ones."""
+"""Lower and upper bounds."""
 _Case = tuple[Facts, dict[str, _Ends]]
-"""What holds at some of the sizes, and the bounds of each amount there."""
+"""Facts at some of the sizes, and the bounds of each amount there."""
 
 
 @record(eq=False)
 class CostOrder:
-    """`left relation right`, two formulas of amounts and of `parts`, expressions and numbers, in `units` if known."""
+    """The claim `left relation right` on formulas of amounts and `parts`, expressions or numbers, in known `units`."""
 
     left: s.Expr
     relation: str
@@ -76,18 +76,18 @@ class CostOrder:
     units: tuple[str, str] = ("", "")
 
     def decided(self) -> OrderVerdict:
-        """The verdict: by the values where the sizes are few, else by bounds at all sizes, refuted by values."""
-        unknown = next((each for each in self.amounts.values() if each.cost.lower is None), None)
+        """Decide the claim by values where the sizes are few, else by bounds at all sizes; values may refute it."""
+        unknown = next((amount for amount in self.amounts.values() if amount.cost.lower is None), None)
         if unknown is not None:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few, why = self.sizes.all, UNDECIDED
         best = next(
-            (each for each in self.amounts.values() if each.cost.ends is not None and not each.cost.exact), None
+            (amount for amount in self.amounts.values() if amount.cost.ends is not None and not amount.cost.exact), None
         )
         if few is None and self.sizes.box is not None and best is not None:
             why = f"{UNDECIDED}: {best.text} is known best size by size, and there are more than {MAX_SIZES:,} sizes"
         if few is None and next(self.sizes.points(), None) is None:
-            # Whatever is said of no sizes can be proved.
+            # Every claim holds at no sizes.
             return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
         if few is None or len(few) > 1:
             try:
@@ -102,45 +102,45 @@ class CostOrder:
         return self._tried(few, why)
 
     def _holding(self, reason: str) -> OrderVerdict:
-        """The verdict `holds`, with the declared costs on which it rests."""
-        declared = dict.fromkeys(name for each in self.amounts.values() for name in each.cost.declared)
+        """Return the verdict `holds`, with the declared costs on which it depends."""
+        declared = dict.fromkeys(name for amount in self.amounts.values() for name in amount.cost.declared)
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 
     def _open(self, why: str, point: Point | None) -> OrderVerdict:
-        """That nothing decides, with the bounds, and the cost whose bounds are the furthest apart at a point."""
-        bounds = "\n".join(f"{each.text}: {_bounds_text(each, self.sizes)}" for each in self.amounts.values())
+        """Return an unknown verdict with the bounds, and the cost with the widest bounds at a point."""
+        bounds = "\n".join(f"{amount.text}: {_bounds_text(amount, self.sizes)}" for amount in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._widest(point), bounds=bounds)
 
     # By values
     def _tried(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
-        """The verdict by the values: at all sizes where they are few, else that of one where it fails."""
-        found: list[tuple[Point, OrderVerdict | None]] = []
+        """Decide at all sizes where they are few, else search a size at which the claim fails."""
+        verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
             verdict = self._at(point)
             fails = verdict is not None and verdict.outcome == "fails"
             # Following a run takes longer than evaluating: samples are followed only where they decide something.
             if (fails or few is not None) and not self._has_runs(point):
                 continue
-            found.append((point, verdict))
+            verdicts.append((point, verdict))
             if verdict is not None and fails:
                 return verdict
         if few is None:
-            return self._open(why, found[min(len(found), SEEN) - 1][0] if found else None)
-        for point, each in found:
-            if each is None or each.outcome != "holds":
-                return self._open("there is no value" if each is None else each.reason, point)
-        match found:
+            return self._open(why, verdicts[min(len(verdicts), SEEN) - 1][0] if verdicts else None)
+        for point, verdict in verdicts:
+            if verdict is None or verdict.outcome != "holds":
+                return self._open("there is no value" if verdict is None else verdict.reason, point)
+        match verdicts:
             case []:
                 return OrderVerdict("unknown", "no sizes satisfy the facts, or no run terminates at them")
             case [(_, OrderVerdict(reason=reason))]:
                 return self._holding(f"at these sizes {reason}")
             case _:
-                return self._holding(f"evaluated at all {len(found):,} sizes")
+                return self._holding(f"evaluated at all {len(verdicts):,} sizes")
 
     def values(self, point: Point) -> tuple[Interval, Interval] | None:
-        """The values of both sides at a point; None where one has none."""
+        """Return the values of both sides at a point; None if one has none."""
         try:
-            values = {name: each.ends(point) for name, each in self.amounts.items()}
+            values = {name: amount.ends(point) for name, amount in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
                 values[name] = Interval(*ends(value))
@@ -149,12 +149,12 @@ class CostOrder:
             return None
 
     def _at(self, point: Point) -> OrderVerdict | None:
-        """The verdict at a point; None where a side has no value."""
+        """Decide the claim at a point; None if a side has no value."""
         values = self.values(point)
         if values is None:
             return None
-        one, other = values
-        more = one - other if self.relation in (">", ">=") else other - one
+        left, right = values
+        more = left - right if self.relation in (">", ">=") else right - left
         match self.relation:
             case "==":
                 holds, fails = more.lower == more.upper == 0, more.lower > 0 or more.upper < 0
@@ -162,38 +162,38 @@ class CostOrder:
                 holds, fails = more.lower > 0, more.upper <= 0
             case _:
                 holds, fails = more.lower >= 0, more.upper < 0
-        shown = [f"{_shown(each)} {unit}".rstrip() for each, unit in zip(values, self.units, strict=True)]
-        said = f"the left side is {shown[0]}, the right side {shown[1]}"
-        if one != other and shown[0] == shown[1]:
-            said += f"; their difference is {_shown(one - other)} {self.units[0]}".rstrip()
-        return OrderVerdict("holds" if holds else "fails" if fails else "unknown", said, point)
+        shown = [f"{_shown(value)} {unit}".rstrip() for value, unit in zip(values, self.units, strict=True)]
+        text = f"the left side is {shown[0]}, the right side {shown[1]}"
+        if left != right and shown[0] == shown[1]:
+            text += f"; their difference is {_shown(left - right)} {self.units[0]}".rstrip()
+        return OrderVerdict("holds" if holds else "fails" if fails else "unknown", text, point)
 
     def refutation(self, side: str, refuted: Refuted | None) -> str:
-        """What refutes O or Omega, in values of both sides: along a curve, or at a size at which one of them is 0.
+        """Explain a refutation of O or Omega by values of both sides: along a curve, or at a size where one is 0.
 
-        Empty where the sides have no values there.
+        Empty if the sides have no values there.
         """
         if refuted is None or not refuted.curve:
             return self._zero(side, 0)
         above, below = _sides(side)
-        found = []
+        texts = []
         for at in refuted.points[:3]:
             values = self._ratio(side, at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
                 sizes = _named({name: exact_text(size) for name, size in at.items()})
-                found.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
+                texts.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
         along = f"({above} side)/({below} side) is unbounded along {_named(refuted.curve)}"
-        return f"{along}: {'; '.join(found)}" if found else ""
+        return f"{along}: {'; '.join(texts)}" if texts else ""
 
     def vanishing(self, side: str) -> str:
-        """The sizes from 1 on, with values, at which the costs that bound the other side are 0 alone; empty if none.
+        """Name sizes from 1 on, with values, at which only the costs that bound the other side are 0; empty if none.
 
-        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves what is refuted there.
+        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves claims that fail there.
         """
         below = self.right if side == "O" else self.left
-        held = [self.amounts[name] for name in names_in(below) if name in self.amounts]
-        return "" if all(map(self._is_positive, held)) else self._zero(side, 1)
+        amounts = [self.amounts[name] for name in names_in(below) if name in self.amounts]
+        return "" if all(map(self._is_positive, amounts)) else self._zero(side, 1)
 
     def _is_positive(self, amount: SizedCost) -> bool:
         """Whether a cost is known to be above 0 at all sizes."""
@@ -204,9 +204,9 @@ class CostOrder:
             return False
 
     def _zero(self, side: str, start: int) -> str:
-        """Values at sizes from `start` on of which only the one that is to be the larger is 0; empty where none are."""
+        """Describe a size, from `start` on, at which only the side that should be larger is 0; else empty."""
         above, below = _sides(side)
-        points = (each for each in self.sizes.points() if min(each.values(), default=start) >= start)
+        points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
             values = self._ratio(side, point)
             if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
@@ -214,25 +214,25 @@ class CostOrder:
         return ""
 
     def _ratio(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
-        """The values of the side that is to be the smaller, and of the other."""
+        """Return the value of the side that should be the smaller, then that of the larger."""
         values = self.values(point)
         return values if values is None or side == "O" else values[::-1]
 
     def _has_runs(self, point: Point) -> bool:
         try:
-            return all(each.has_runs(each.at(point)) for each in self.amounts.values())
+            return all(amount.has_runs(amount.at(point)) for amount in self.amounts.values())
         except EvaluationError:
             return False
 
     def _widest(self, point: Point) -> str:
-        """The cost whose bounds are the furthest apart, for its size."""
+        """Describe the cost whose bounds are the furthest apart, in proportion."""
         widths = {}
-        for each in self.amounts.values():
+        for amount in self.amounts.values():
             try:
-                ends = each.ends(point)
+                interval = amount.ends(point)
             except NO_VALUE as problem:
-                return f"; {each.text}: {problem}"
-            widths[each.text] = (ends.width / max(Fraction(1), ends.upper), ends)
+                return f"; {amount.text}: {problem}"
+            widths[amount.text] = (interval.width / max(Fraction(1), interval.upper), interval)
         text = max(widths, key=lambda name: widths[name][0], default="")
         if not text or not widths[text][0]:
             return ""
@@ -242,107 +242,109 @@ class CostOrder:
     @cached_property
     def _symbols(self) -> InSymbols:
         """Amounts as symbols, parts as expressions. Raises NotStaticError."""
-        facts, found, same = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
-        for name, each in self.amounts.items():
-            facts, found[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
-            if each.cost.exact and each.cost.lower is not None and not each.cost.regimes:
-                # Equal costs are one symbol: the span over the work of what is serial is 1.
-                found[name] = same.setdefault(each.in_sizes(each.cost.lower, self.sizes.scope), found[name])
+        facts, polynomials, symbols = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
+        for name, amount in self.amounts.items():
+            facts, polynomials[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
+            if amount.cost.exact and amount.cost.lower is not None and not amount.cost.by_case:
+                # Equal costs are one symbol: span/work of a serial algorithm is 1.
+                polynomials[name] = symbols.setdefault(
+                    amount.in_sizes(amount.cost.lower, self.sizes.scope), polynomials[name]
+                )
         for name, part in self.parts.items():
             match part:
                 case Fraction():
-                    found[name] = Poly.constant(part)
+                    polynomials[name] = Poly.constant(part)
                 case s.Real():
-                    found[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
+                    polynomials[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
                 case _:
-                    divisors = (each.right for each in s.nodes(part) if isinstance(each, s.Binary) and each.op == "/")
-                    if not all(_positive(static_value(each, self.sizes.scope), facts) for each in divisors):
+                    divisors = (node.right for node in s.nodes(part) if isinstance(node, s.Binary) and node.op == "/")
+                    if not all(_positive(static_value(divisor, self.sizes.scope), facts) for divisor in divisors):
                         raise OpenError("a divisor is not known to be positive")
-                    found[name] = as_fractions(static_value(part, self.sizes.scope))
-        return InSymbols(found, facts)
+                    polynomials[name] = as_fractions(static_value(part, self.sizes.scope))
+        return InSymbols(polynomials, facts)
 
     @cached_property
     def _margins(self) -> tuple[Poly, ...]:
-        """What is never negative where it holds, and positive where that is strict, if all divisors are."""
-        one, other = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
-        return {"<": (other - one,), ">": (one - other,), "=": (other - one, one - other)}[self.relation[0]]
+        """Polynomials that are nonnegative if the claim holds, and positive if it is strict, for positive divisors."""
+        left, right = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
+        return {"<": (right - left,), ">": (left - right,), "=": (right - left, left - right)}[self.relation[0]]
 
     def _proved(self, cases: Iterable[_Case]) -> bool:
-        """Whether bounds show it at all sizes, case by case. Raises OpenError, NotStaticError, TooComplexError."""
+        """Whether bounds prove the claim at all sizes, by cases. Raises OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
         return all(
-            all(self._at_least(each, case, strict) for each in self._margins)
-            and all(self._at_least(each, case, True) for each in self._symbols.divisors)
+            all(self._at_least(margin, case, strict) for margin in self._margins)
+            and all(self._at_least(divisor, case, True) for divisor in self._symbols.divisors)
             for case in cases
         )
 
     def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
-        """Whether a polynomial of amounts and their maxima is never negative, or always positive."""
-        facts, ends = case
-        exact, known = _exact(ends), facts
-        put = {name: each for name, each in ends.items() if name not in exact}
-        whole = {name: each for name, each in put.items() if self.amounts[name].whole}
+        """Whether a polynomial of amounts and their maxima is never negative, or always positive if `strict`."""
+        facts, case_bounds = case
+        exact, integer_facts = _exact(case_bounds), facts
+        inexact = {name: amount_bounds for name, amount_bounds in case_bounds.items() if name not in exact}
+        whole = {name: amount_bounds for name, amount_bounds in inexact.items() if self.amounts[name].whole}
         for name, (lowers, uppers) in whole.items():
-            known = known.with_symbol(name, (ZERO, *lowers), uppers)
-        maxima = {each: value.coefficients(each) for each in value.atoms() if _is_maximum(each, self.amounts)}
-        shows = _positive if strict else never_negative
-        # What is known of symbols is known of integers; what it does not show may follow from one bound of each amount.
-        for under, rest in ((known, put.keys() - whole.keys()), (facts, put.keys())):
+            integer_facts = integer_facts.with_symbol(name, (ZERO, *lowers), uppers)
+        maxima = {atom: value.coefficients(atom) for atom in value.atoms() if _is_maximum(atom, self.amounts)}
+        is_shown = _positive if strict else never_negative
+        # First with integer amounts as symbols between their bounds, then with one bound of each amount.
+        for under, rest in ((integer_facts, inexact.keys() - whole.keys()), (facts, inexact.keys())):
             for parts in () if maxima and rest else ([value],) if strict else ([value], list(_alike(value))):
-                bounds = {name: each for name, each in put.items() if name in rest}
+                bounds = {name: amount_bounds for name, amount_bounds in inexact.items() if name in rest}
                 with suppress(OpenError):
-                    if all(shows(self._least(each.substitute(exact), bounds), under) for each in parts):
+                    if all(is_shown(self._least(part.substitute(exact), bounds), under) for part in parts):
                         return True
         if not maxima:
             return False
-        # A maximum is one of its values, and no less than either: what is so for each of them comes first.
+        # max(x, 0) is x or 0: both cases are needed; where the value rises with it, one of them is enough.
         sign = self._symbols.facts.nonnegative
-        rising = {each for each, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
-        atom = min(maxima, key=lambda each: each in rising)
-        ways = (self._at_least(_put(value, atom, each), case, strict) for each in (ZERO, atom.parts[0]))
-        return any(ways) if atom in rising else all(ways)
+        rising = {atom for atom, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
+        atom = min(maxima, key=lambda atom: atom in rising)
+        results = (self._at_least(_put(value, atom, branch), case, strict) for branch in (ZERO, atom.parts[0]))
+        return any(results) if atom in rising else all(results)
 
     def _cases(self, apart: bool) -> list[_Case]:
-        """All cases together of the bounds of all amounts, at most MAX_CASES. Raises OpenError where there are more.
+        """Return all cases together of the bounds of all amounts, at most MAX_CASES. Raises OpenError for more.
 
-        With `apart` conditions under which there are other bounds make cases of their own.
+        With `apart` conditions under which other bounds hold make cases of their own.
         """
-        found: list[_Case] = [(self.sizes.scope.facts, {})]
-        for name, each in self.amounts.items():
+        combined: list[_Case] = [(self.sizes.scope.facts, {})]
+        for name, amount in self.amounts.items():
             several = (
-                (more, {**known, name: ends})
-                for case, known in found
-                for more, ends in _cases(each, case, self.sizes, apart)
+                (more, {**bounds, name: ends})
+                for case, bounds in combined
+                for more, ends in _cases(amount, case, self.sizes, apart)
             )
-            found = list(islice(several, MAX_CASES + 1))
-            if len(found) > MAX_CASES:
+            combined = list(islice(several, MAX_CASES + 1))
+            if len(combined) > MAX_CASES:
                 raise OpenError("their bounds have too many combined cases")
-        return found
+        return combined
 
     def _by_boxes(self) -> OrderVerdict | None:
-        """The verdict on a finite range, by bounds over boxes of sizes that are halved until these decide."""
+        """Decide on a finite range, by bounds over boxes of sizes that are halved until they decide."""
         import numpy as np
 
-        box, ((_, ends), *others) = self.sizes.box, self._cases(apart=False)
+        box, ((_, ends), *rest) = self.sizes.box, self._cases(apart=False)
         values = [*self._margins, *self._symbols.divisors]
-        maxima = any(_is_maximum(atom, self.amounts) for each in values for atom in each.atoms())
-        if box is None or others or maxima or self.relation == "==":
+        maxima = any(_is_maximum(atom, self.amounts) for value in values for atom in value.atoms())
+        if box is None or rest or maxima or self.relation == "==":
             return None
-        values = [self._least(each.substitute(_exact(ends)), ends) for each in values]
+        values = [self._least(value.substitute(_exact(ends)), ends) for value in values]
         strict = [self.relation in ("<", ">")] * len(self._margins) + [True] * len(self._symbols.divisors)
         left, asked, names = np.array([list(zip(*box.values(), strict=True))]), 0, list(box)
         while len(left) and asked + len(left) <= MAX_SIZES:
             asked += len(left)
             lows, highs = (dict(zip(names, left[:, side].T, strict=True)) for side in (0, 1))
             boxes = Boxes(lows, highs, names)
-            least = [boxes.ends(partial(Boxes.of, value=each))[0] for each in values]
-            shown = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
-            left = left[~np.all(shown, axis=0)]
+            least = [boxes.ends(partial(Boxes.of, value=value))[0] for value in values]
+            proved = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
+            left = left[~np.all(proved, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
             for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
-                found = self._at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
-                if found is not None and found.outcome != "holds":
-                    return found if found.outcome == "fails" else None
+                verdict = self._at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
+                if verdict is not None and verdict.outcome != "holds":
+                    return verdict if verdict.outcome == "fails" else None
             left = left[~whole]
             rows, widest = np.arange(len(left)), (left[:, 1] - left[:, 0]).argmax(axis=1)
             lower, upper = left.copy(), left.copy()
@@ -352,15 +354,15 @@ class CostOrder:
         return None if len(left) else self._holding(f"decided by {asked:,} boxes of sizes")
 
     def _least(self, value: Poly, amounts: Mapping[str, _Ends]) -> Poly:
-        """What a polynomial without maxima of amounts is at least: each by the bound that makes it less.
+        """Replace each amount in a polynomial without maxima by the bound that makes it less.
 
-        Raises OpenError.
+        Raises OpenError if the sign of a factor is unknown.
         """
         for name, (lowers, uppers) in amounts.items():
-            factors = [each for power, each in value.coefficients(Symbol(name)).items() if power]
+            factors = [factor for power, factor in value.coefficients(Symbol(name)).items() if power]
             if all(map(self._symbols.facts.nonnegative, factors)):
                 value = value.substitute({name: lowers[0]})
-            elif all(self._symbols.facts.nonnegative(-each) for each in factors):
+            elif all(self._symbols.facts.nonnegative(-factor) for factor in factors):
                 value = value.substitute({name: uppers[0]})
             else:
                 raise OpenError("the sign of one factor of a cost is unknown")
@@ -368,49 +370,45 @@ class CostOrder:
 
 
 def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
-    """Formulas in the names that are `held` and names of their parts in sizes alone, and these; reals are parts too."""
-    found: dict[str, s.Expr] = {}
+    """Replace parts in sizes alone by names in formulas, but for the `held` names; reals are parts too."""
+    parts: dict[str, s.Expr] = {}
 
-    def named(part: s.Expr) -> s.Expr | None:
+    def name_part(part: s.Expr) -> s.Expr | None:
         if isinstance(part, s.Name) and part.id in held:
             return part
-        reals = not isinstance(part, s.Real) and any(isinstance(each, s.Real) for each in s.nodes(part))
+        reals = not isinstance(part, s.Real) and any(isinstance(node, s.Real) for node in s.nodes(part))
         if names_in(part) & held or reals:
             return None
-        found[name := f"part {len(found)}"] = part
+        parts[name := f"part {len(parts)}"] = part
         return s.Name(name, span=part.span)
 
-    return tuple(rewritten(each, named) for each in sides), found
+    return tuple(rewritten(side, name_part) for side in sides), parts
 
 
 # The bounds of amounts
 def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
-    """The bounds of an amount where some facts hold, by the cases of its regimes."""
-    cost, scope = amount.cost, sizes.scope
-    assert cost.lower is not None
-    assert cost.upper is not None
-
-    def ends(lowers: Iterable[Poly], uppers: Iterable[Poly]) -> _Ends:
-        low, high = ([as_fractions(amount.in_sizes(each, scope)) for each in side] for side in (lowers, uppers))
-        return low, high
-
-    if cost.regimes and not cost.alternatives:
-        for regime in cost.regimes:
-            for case in regime.cases:
-                more = [substituted_fact(each, amount.sizes) for each in facts_of_case(case)]
-                if not some_fact_excluded(more, scope.with_facts(facts)):
-                    yield with_all(facts, more, scope), ends([regime.lower], [regime.upper])
-        return
-    lowers = [cost.lower, *(value for _, value in cost.lowers)]
-    needs = {each: [facts.simplify(amount.in_sizes(need, scope)) for need in each.needs] for each in cost.alternatives}
-    shown = [needs[each] for each in reversed(cost.alternatives) if each.shown] if apart else []
-    for case in _parts(facts, shown):
-        holding = [each.upper for each in reversed(cost.alternatives) if all(map(case.nonnegative, needs[each]))]
-        yield case, ends(lowers, [*holding, cost.upper])
+    """Yield the bounds of an amount where some facts hold, by its pieces and by conditions on the cache."""
+    scope, plans = sizes.scope, amount.cost.plans[::-1]
+    needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
+    shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
+    for piece, known in amount.cost.facts_by_piece:
+        more = [] if known is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(known)]
+        if known is not None and some_fact_excluded(more, scope.with_facts(facts)):
+            continue
+        for case in _parts(with_all(facts, more, scope), shown):
+            low, high = (
+                [
+                    as_fractions(amount.in_sizes(bound.value, scope))
+                    for bound in bounds
+                    if all(map(case.nonnegative, needs.get(bound, ())))
+                ]
+                for bounds in (piece.lowers, piece.uppers)
+            )
+            yield case, (low, high)
 
 
 def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
-    """All sizes, in parts: where the first condition holds, and where one of its values is below 0, by the others."""
+    """Yield parts of all sizes: where the first condition holds, and where a value of it is below 0, split on."""
     for value in conditions[0] if conditions else ():
         if not facts.nonnegative(value):
             yield from _parts(facts.with_nonnegative(-value), conditions[1:])
@@ -419,22 +417,20 @@ def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts
 
 
 def _exact(amounts: Mapping[str, _Ends]) -> dict[str, Poly]:
-    """The values of amounts of which a lower bound is an upper one."""
-    return {name: each for name, (lowers, uppers) in amounts.items() for each in lowers if each in uppers}
+    """Return the values of amounts that have a lower bound which is an upper bound too."""
+    return {name: bound for name, (lowers, uppers) in amounts.items() for bound in lowers if bound in uppers}
 
 
 def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:
-    """Whether an atom is a maximum of amounts."""
     return isinstance(atom, PositivePart) and any(name in amounts for name in atom.names)
 
 
 def _put(value: Poly, atom: Atom, other: Poly) -> Poly:
-    """A value with another one for an atom."""
-    return value.map_atoms(lambda each: other if each == atom else None)
+    return value.map_atoms(lambda part: other if part == atom else None)
 
 
 def _alike(value: Poly) -> Iterator[Poly]:
-    """The parts of a value with the same factors, but for their signs: of an energy those of each quantity."""
+    """Yield the parts of a value with equal coefficients up to sign: of an energy those of each quantity."""
     parts: dict[object, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
         parts.setdefault(abs(coefficient), {})[monomial] = coefficient
@@ -442,34 +438,36 @@ def _alike(value: Poly) -> Iterator[Poly]:
 
 
 def _positive(value: Poly, facts: Facts) -> bool:
-    """Whether a value is more than 0 by the least that such values differ by; of roots and logarithms none is known."""
+    """Whether a value exceeds 0 by the least difference of such values; unknown for roots and logarithms."""
     (margin,) = signs(">", value)
     return margin != value and never_negative(margin, facts)
 
 
 def at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
-    """Whether a cost is at most another (or `==` and so on) at all sizes: proved, refuted at a point, or unknown."""
+    """Decide whether a cost is at most another (or `==` and so on) at all sizes: proved, refuted at a point, or
+    unknown.
+    """
     left, right = (s.Name(name, span=sizes.algorithm.span) for name in ("the one", "the other"))
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
 def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
-    """The bounds of an amount, in the sizes of the claim where it sets some."""
+    """Format the bounds of an amount, in the sizes of the claim if it sets some."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:
-        low, high = (sizes.scope.facts.restore(amount.in_sizes(each, sizes.scope)) for each in (cost.lower, cost.upper))
+        low, high = (sizes.scope.facts.restore(amount.in_sizes(end, sizes.scope)) for end in (cost.lower, cost.upper))
         cost = Cost(cost.metric, cost.status, low, high)
-    names = (each.names for each in (cost.lower, cost.upper) if each is not None)
+    names = (end.names for end in (cost.lower, cost.upper) if end is not None)
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 
 def _sides(side: str) -> tuple[str, str]:
-    """The side that is to be the smaller by O or Omega, and the other."""
+    """Return the side that is to be the smaller by O or Omega, and the larger."""
     return ("left", "right") if side == "O" else ("right", "left")
 
 
 def _named(texts: Mapping[str, str]) -> str:
-    """`n = 2^T, m = 1`."""
+    """Format texts as `n = 2^T, m = 1`."""
     return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
 

@@ -1,4 +1,4 @@
-"""Results of a comparison."""
+"""Represent the results of a comparison: points, crossovers and growth of each pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 
 @record
 class ComparedPoint:
-    """Two algorithms at sizes on a machine; `first` and `second` are their estimates, None where there is none."""
+    """Two algorithms at sizes on a machine; `first` and `second` are their estimates, or None."""
 
     at: Mapping[str, Number]
     machine: Machine
@@ -30,34 +30,34 @@ class ComparedPoint:
 
     @property
     def winner(self) -> str | None:
-        """The name of the one that takes less."""
+        """The name of the algorithm that takes less."""
         return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
 
     @property
     def processors(self) -> tuple[Fraction, ...]:
-        """How many processors each has, where a grid or a formula says so; a program of shared memory has 1 here."""
-        amounts = [each.amounts.get("P") for each in (self.first, self.second) if each is not None]
-        return tuple(Fraction(1) if each is None else each.lower for each in amounts) if any(amounts) else ()
+        """The numbers of processors, if a grid or a formula gives any; a program of shared memory has 1 here."""
+        amounts = [estimate.amounts.get("P") for estimate in (self.first, self.second) if estimate is not None]
+        return tuple(Fraction(1) if amount is None else amount.lower for amount in amounts) if any(amounts) else ()
 
     def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
-        """What is compared; None where it depends on a quantity that was assumed, as ratios do not depend on it."""
+        """Return the compared amounts; None if one depends on an assumed quantity, which cancels in ratios."""
         first, second = (
             None
-            if each is None
-            or (by not in ("energy", "bytes") and not self.machine.quantities.keys() >= set(each.model.scale))
-            else each.by(by)
-            for each in (self.first, self.second)
+            if estimate is None
+            or (by not in ("energy", "bytes") and not self.machine.quantities.keys() >= set(estimate.model.scale))
+            else estimate.by(by)
+            for estimate in (self.first, self.second)
         )
         return first, second
 
 
 @record
 class CostComparison:
-    """Algorithms compared by a quantity under a model: growth of each pair, points, and where the lesser changes.
+    """Algorithms compared by a quantity under a model: growth of each pair, points, and crossovers.
 
     Growth was derived under the assumptions and the facts `when`: at least two processors along each axis of a grid.
-    `implied` are facts that follow from the assumptions, `processors` how many each of the grids has.
-    `without` says why it is by time, where energy would be meant. With `shorten`, long growths are not shown.
+    `implied` are facts that follow from the assumptions, `processors` the number of processors of each grid.
+    `without` is the reason why it is by time, where energy would be meant. With `shorten`, long growths are not shown.
     """
 
     algorithms: tuple[str, ...]
@@ -67,7 +67,7 @@ class CostComparison:
     points: tuple[ComparedPoint, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
     caches: Mapping[str, CacheUsed] = field(default_factory=dict)
-    """The caches that numbers are of, by machine."""
+    """The caches to which the numbers apply, by machine."""
     assumptions: tuple[str, ...] = ()
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Costs of algorithms at sizes that they share, and what is known of these wherever all of them have runs."""
+"""Represent costs of algorithms at sizes that they share, and the facts where all of them have runs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from archline.language.metrics import WHOLE
 from archline.records import field, record
 
 MAX_SIZES = 10_000
-"""A finite range of so many sizes is decided by all of them."""
+"""A finite range of at most this number of sizes is decided by evaluating all."""
 Point = Mapping[str, int]
 
 
 @record(eq=False)
 class SizedCost:
-    """A cost of an algorithm, `text` as it is written; `sizes` gives some names of the cost by other sizes.
+    """A cost of an algorithm, `text` is its notation; `sizes` replaces some names of the cost by other sizes.
 
-    `has_runs` says whether a run may end where the names of the cost have values.
+    `has_runs` tests whether a run may end where the names of the cost have values.
     """
 
     text: str
@@ -45,21 +45,21 @@ class SizedCost:
 
     @property
     def whole(self) -> bool:
-        """Whether it is an integer; a declared cost may be a fraction."""
+        """Whether the cost is an integer; a declared cost may be a fraction."""
         return self.cost.metric in WHOLE and self.cost.status != "declared"
 
     def at(self, point: Point) -> dict[str, int]:
-        """The values of the cost's own names. Raises EvaluationError."""
+        """Return the values of the names that occur in the cost. Raises EvaluationError."""
         return {**point, **{name: evaluate_static(value, point) for name, value in self.sizes.items()}}
 
     def ends(self, point: Point) -> Interval:
-        """The least and the greatest value at a point. Raises an EvaluationError."""
+        """Return the least and the greatest value at a point. Raises EvaluationError."""
         return Interval(*whole_ends_at(self.cost, self.at(point)))
 
     def in_sizes(self, value: Poly, scope: Scope) -> Poly:
-        """A bound of the cost in the sizes of the scope. Raises NotStaticError."""
-        own = {name: static_value(each, scope) for name, each in self.sizes.items()}
-        return value.substitute({**scope.facts.rewrites, **own})
+        """Return a bound of the cost in the sizes of the scope. Raises NotStaticError."""
+        values = {name: static_value(expr, scope) for name, expr in self.sizes.items()}
+        return value.substitute({**scope.facts.rewrites, **values})
 
 
 @record(eq=False)
@@ -78,7 +78,7 @@ class Sizes:
 
     @classmethod
     def of(cls, names: Iterable[str], indices: Iterable[str], facts: Iterable[s.Fact]) -> Sizes:
-        """The sizes of such names, of which the `indices` have any sign. Raises ArchlineError."""
+        """Make sizes of the names; those in `indices` may have any sign. Raises ArchlineError."""
         names, facts = tuple(dict.fromkeys(names)), tuple(facts)
         kinds = {name: "index" if name in indices else "size" for name in names if name not in MACHINE_SYMBOLS}
         axis = "r"
@@ -93,26 +93,26 @@ class Sizes:
         return cls(algorithm, declared_scope(module, algorithm), names, algorithm.where)
 
     def points(self) -> Iterator[Point]:
-        """Sizes that satisfy the facts: those of interest, all small ones, then larger and larger."""
+        """Return sizes that satisfy the facts: those of interest, all small ones, then larger and larger."""
         return iter(self._points)
 
     @cached_property
     def _points(self) -> LazyList[Point]:
-        """The points, which several comparisons ask for."""
-        found = points(self.algorithm, self.scope, self.names, constants=self.constants)
-        return LazyList(chain(filter(self.allowed, self.interest), found))
+        """The points, computed once for several comparisons."""
+        searched = points(self.algorithm, self.scope, self.names, constants=self.constants)
+        return LazyList(chain(filter(self.allowed, self.interest), searched))
 
     @cached_property
     def allowed(self) -> Callable[[Point], bool]:
-        """Whether the facts allow a point."""
+        """A test whether the facts allow a point."""
         return search_of(self.algorithm, self.scope, self.names, self.facts).allows
 
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:
-        """The range of each size by itself; None where one has no end."""
+        """The range of each size by itself; None if one has no end."""
         ends = {name: (bounds.least, bounds.most) for name, bounds in self._bounds.items()}
-        found = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
-        return found if len(found) == len(ends) else None
+        finite = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
+        return finite if len(finite) == len(ends) else None
 
     @property
     def _bounds(self) -> dict[str, Bounds]:
@@ -120,7 +120,7 @@ class Sizes:
 
     @cached_property
     def all(self) -> tuple[Point, ...] | None:
-        """All sizes that satisfy the facts, small ones first; None where they are not known to be few."""
+        """All sizes that satisfy the facts, small ones first; None if they may be more than MAX_SIZES."""
         least = {name: bounds.least for name, bounds in self._bounds.items() if bounds.least is not None}
         if len(least) < len(self.names):
             return None
@@ -130,51 +130,51 @@ class Sizes:
             for name, (low, high) in ends.items()
         ]
         try:
-            found = lattice({}, variables, self.facts, least)
+            grid = lattice({}, variables, self.facts, least)
         except (TooManyError, UnlimitedSizeError):
             return None
-        if size(found) > MAX_SIZES:
+        if size(grid) > MAX_SIZES:
             return None
-        rows = zip(*(found[name].tolist() for name in self.names), strict=True) if self.names else [()]
+        rows = zip(*(grid[name].tolist() for name in self.names), strict=True) if self.names else [()]
         points = (dict(zip(self.names, row, strict=True)) for row in rows)
         return tuple(
-            filter(self.allowed, sorted(points, key=lambda each: (max(each.values(), default=0), sum(each.values()))))
+            filter(self.allowed, sorted(points, key=lambda at: (max(at.values(), default=0), sum(at.values()))))
         )
 
 
 class OpenError(Exception):
-    """What has no bounds to compare, and why."""
+    """A formula that has no bounds to compare; the message is the reason."""
 
 
 @record
 class _Quotient:
-    """`above` over `below`, which is positive."""
+    """The quotient of `above` and a positive `below`."""
 
     above: Poly
     below: Poly = ONE
 
     def __add__(self, other: _Quotient) -> _Quotient:
-        one, two = self.over(other)
-        return _Quotient(one + two, self.below if self.below == other.below else self.below * other.below)
+        left, right = self.over(other)
+        return _Quotient(left + right, self.below if self.below == other.below else self.below * other.below)
 
     def __mul__(self, other: _Quotient) -> _Quotient:
         above, below = self.above * other.above, self.below * other.below
         if len(below.terms) == 1:
-            # Without the divisor where that goes.
+            # Divide exactly where possible: (a*b)/b -> a.
             whole, divisors = above * below**-1, below.atoms()
             if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
                 return _Quotient(whole)
         return _Quotient(above, below)
 
-    def over(self, other: _Quotient) -> tuple[Poly, Poly]:
-        """Both over one divisor."""
-        same = self.below == other.below
-        return (self.above, other.above) if same else (self.above * other.below, other.above * self.below)
+    def over(self, operand: _Quotient) -> tuple[Poly, Poly]:
+        """Return the numerators of both over one common divisor."""
+        same = self.below == operand.below
+        return (self.above, operand.above) if same else (self.above * operand.below, operand.above * self.below)
 
 
 @record
 class InSymbols:
-    """Formulas in symbols for amounts, which are 0 at least; what they divide by is added to the `divisors`."""
+    """A fold of formulas of nonnegative amounts into polynomials in symbols; it collects the `divisors`."""
 
     values: Mapping[str, Poly]
     facts: Facts
@@ -210,9 +210,9 @@ class InSymbols:
         if function not in ("min", "max"):
             raise OpenError(f"`{function}` of a cost")
 
-        def chosen(one: _Quotient, other: _Quotient) -> _Quotient:
-            ends = one.over(other)
-            found = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
-            return _Quotient(found, (one + other).below)
+        def choose(first: _Quotient, second: _Quotient) -> _Quotient:
+            ends = first.over(second)
+            extremum = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
+            return _Quotient(extremum, (first + second).below)
 
-        return reduce(chosen, values)
+        return reduce(choose, values)

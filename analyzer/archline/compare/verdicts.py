@@ -1,6 +1,6 @@
-"""Verdicts on two estimates: which takes less, proved or executed, how thin the margin is, where along a size it turns.
+"""Judge two estimates: which is smaller, proved or executed, by which margin, and between which sizes that changes.
 
-That is bracketed by bisection, exactly where neighbouring sizes decide.
+A change is bracketed by bisection, exactly where neighbouring sizes decide.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Execution:
 
 @record
 class PointVerdict:
-    """Which of two takes less: `less` is "A" (the first), "B" or None.
+    """The verdict on two algorithms: `less` is "A" if the first takes less, "B" or None.
 
     `ratio` bounds the first over the second over all data; `decides` names the term that decides, or that would;
-    `reason` says what is thin, or what is open.
+    `reason` explains a thin margin or an open verdict.
     """
 
     verdict: str
@@ -48,15 +48,15 @@ class PointVerdict:
 
 
 def judge(first: Estimate, second: Estimate, by: str) -> PointVerdict:
-    """The verdict of the bounds on a quantity of `QUANTITIES`."""
-    one, other = first.by(by), second.by(by)
-    if one is None or other is None:
-        lacks = first if one is None else second
+    """Compare two estimates by their bounds on a quantity of `QUANTITIES`."""
+    first_amount, second_amount = first.by(by), second.by(by)
+    if first_amount is None or second_amount is None:
+        lacks = first if first_amount is None else second
         reason = next(iter(lacks.reasons.values()), f"the {by} is not known")
         return PointVerdict(OPEN, None, None, "", reason)
-    ratio = quotient(one, other)
-    less = _less(one, other)
-    if less is None and not (one.exact and one == other):
+    ratio = quotient(first_amount, second_amount)
+    less = _less(first_amount, second_amount)
+    if less is None and not (first_amount.exact and first_amount == second_amount):
         return PointVerdict(OPEN, None, ratio, _widest(first, second, by), _undecided(first, second, by))
     decides = _largest_difference(first, second, by, less)
     thin = _thin(first, second, by, less, ratio)
@@ -66,7 +66,7 @@ def judge(first: Estimate, second: Estimate, by: str) -> PointVerdict:
 
 
 def quotient(one: Interval, other: Interval) -> Interval | None:
-    """The ratio of two amounts; None where the second may be 0."""
+    """Return the ratio of two amounts; None if the second may be 0."""
     return one / other if other.lower > 0 else None
 
 
@@ -83,36 +83,35 @@ def _parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
 
 
 def _differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
-    """The difference of each term, between bounds."""
-    one, other = _parts(first, by), _parts(second, by)
+    left, right = _parts(first, by), _parts(second, by)
     zero = Interval.of(0)
-    return {name: one.get(name, zero) - other.get(name, zero) for name in dict.fromkeys((*one, *other))}
+    return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}
 
 
 def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
-    """The term whose difference, in the direction of the verdict, is the largest."""
+    """Return the term whose difference, in the direction of the verdict, is the largest."""
     if less is None:
         return ""
     if by == "time":
         loser = second if less == FIRST else first
         return loser.binds
     sign = -1 if less == FIRST else 1
-    found = _differences(first, second, by)
-    return max(found, key=lambda name: sign * found[name].middle)
+    differences = _differences(first, second, by)
+    return max(differences, key=lambda name: sign * differences[name].middle)
 
 
 def _widest(first: Estimate, second: Estimate, by: str) -> str:
-    found = _differences(first, second, by)
-    return max(found, key=lambda name: found[name].width) if found else ""
+    differences = _differences(first, second, by)
+    return max(differences, key=lambda name: differences[name].width) if differences else ""
 
 
 def _undecided(first: Estimate, second: Estimate, by: str) -> str:
-    """What leaves it undecided: the term whose bounds are the furthest apart."""
+    """Name the term whose bounds are the furthest apart, and its side."""
     name = _widest(first, second, by)
     widths = {
-        place: _parts(each, by)[name].width
-        for place, each in ((FIRST, first), (SECOND, second))
-        if name in _parts(each, by)
+        place: _parts(estimate, by)[name].width
+        for place, estimate in ((FIRST, first), (SECOND, second))
+        if name in _parts(estimate, by)
     }
     if not any(widths.values()):
         return "the two are equal within the rounding of the bounds"
@@ -121,7 +120,7 @@ def _undecided(first: Estimate, second: Estimate, by: str) -> str:
 
 
 def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
-    """Why a decided verdict is thin; empty where it is not."""
+    """Explain why a decided verdict is thin; empty if it is not."""
     if by not in ("energy", "energy_delay", "power"):
         return ""
     accuracy = first.model.accuracy
@@ -130,33 +129,33 @@ def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: I
         if margin < accuracy:
             percent = f"{float(100 * margin):.3g} %"
             return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
-    coarse = [_get_coarse(each, by) for each in (first, second)]
+    coarse = [_get_coarse(estimate, by) for estimate in (first, second)]
     if coarse[0] is None or coarse[1] is None:
         return ""
-    other = _less(coarse[0], coarse[1])
-    if other == less:
+    coarse_lesser = _less(coarse[0], coarse[1])
+    if coarse_lesser == less:
         return ""
-    return f"{'undecided' if other is None else 'reversed'} if eps_op multiplies flops instead of work"
+    return f"{'undecided' if coarse_lesser is None else 'reversed'} if eps_op multiplies flops instead of work"
 
 
 def _get_coarse(estimate: Estimate, by: str) -> Interval | None:
-    """The quantity by the model's coarser reading."""
+    """Return the quantity by the model's coarser reading."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
 
 
 def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
-    """A verdict that the bounds leave open, with what executions say."""
-    directions = {_side(each.ratio) for each in ratios}
+    """Complete a verdict that the bounds leave open by the ratios of executions."""
+    directions = {_side(execution.ratio) for execution in ratios}
     if not ratios:
         return verdict
     if len(directions) > 1:
-        ordered = sorted(ratios, key=lambda each: each.ratio.middle)
-        ends = [f"{float(each.ratio.middle):.3g} with {each.data}" for each in (ordered[0], ordered[-1])]
+        ordered = sorted(ratios, key=lambda execution: execution.ratio.middle)
+        ends = [f"{float(execution.ratio.middle):.3g} with {execution.data}" for execution in (ordered[0], ordered[-1])]
         reason = f"{ends[0]}, {ends[1]}"
         return replace(verdict, verdict=DEPENDS, less=None, reason=reason, executions=tuple(ratios))
     (only,) = directions
-    reason = "with " + "; ".join(each.data for each in ratios)
+    reason = "with " + "; ".join(execution.data for execution in ratios)
     return replace(verdict, verdict=EXECUTED, less=only, decides=decides, reason=reason, executions=tuple(ratios))
 
 
@@ -168,7 +167,10 @@ def _side(ratio: Interval) -> str | None:
 
 @record
 class Crossover:
-    """At `start` of a size the one is proved to take less, at `end` the other; between them nothing is decided."""
+    """A change of the lesser algorithm: `before` is proved to take less at size `start`, `after` at `end`.
+
+    Nothing is decided between both sizes.
+    """
 
     variable: str
     start: int
@@ -187,25 +189,25 @@ class Crossover:
 def brackets(
     points: Sequence[tuple[int, PointVerdict]], at: Callable[[int], PointVerdict | None]
 ) -> list[tuple[int, int]]:
-    """The closest sizes that are found on either side of each change between decided points.
+    """Return the closest sizes on both sides of each change between decided points.
 
-    `at` gives the verdict of the bounds at a size, None where there is none. A change back and forth between two points
-    is not seen; what is returned are sizes at which the verdicts are as said.
+    `at` returns the verdict of the bounds at a size, or None. Two opposite changes between neighbouring points are not
+    seen; the verdicts at the returned sizes are certain.
     """
     decided = [(size, verdict.less) for size, verdict in points if verdict.decided and verdict.less is not None]
-    found = []
+    result = []
     for (low, before), (high, after) in pairwise(decided):
         if before != after:
             start = _last(low, high, before, at)
-            found.append((start, -_last(-high, -start, after, lambda size: at(-size))))
-    return found
+            result.append((start, -_last(-high, -start, after, lambda size: at(-size))))
+    return result
 
 
 def _last(low: int, high: int, less: str | None, at: Callable[[int], PointVerdict | None]) -> int:
-    """A size from `low` on at which `less` takes less, and at whose successor that is not so."""
+    """Find a size from `low` on at which `less` takes less, and at whose successor that is not so."""
     while high - low > 1:
         middle = (low + high) // 2
         verdict = at(middle)
-        same = verdict is not None and verdict.decided and verdict.less == less
-        low, high = (middle, high) if same else (low, middle)
+        is_less = verdict is not None and verdict.decided and verdict.less == less
+        low, high = (middle, high) if is_less else (low, middle)
     return low

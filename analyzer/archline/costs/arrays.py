@@ -37,8 +37,8 @@ def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
     if cost.ends is not None and derived.recursive:
         # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
         free |= {*derived.names.sizes, *({"Z", "L"} if cost.metric in OF_CACHE else ())}
-    if cost.alternatives:
-        free |= {"Z", "L"}.union(*(each.upper.names for each in cost.alternatives))
+    if cost.plans:
+        free |= {"Z", "L"}.union(*(bound.value.names for bound in cost.plans))
     return sorted(free, key=derived.names.all.index)
 
 

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
+from archline.analysis.bounds import Piece
 from archline.analysis.cache.parallel import ScheduleBound, io_on, parallel_io_bounds
 from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.communication.place import grid_extents
-from archline.analysis.cost import Cost, Costs, Regime
+from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_on
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
@@ -253,16 +254,16 @@ class DerivedCosts:
         return self._growths[cost.metric]
 
     def growths_by_case(self, cost: Cost) -> list[list[Growth]]:
-        """Assign to each regime of a cost the growths that hold there; empty if a regime has none."""
+        """Assign to each piece of a cost the growths that hold there; empty if a piece has none."""
         growths, scope = self.growths(cost), declared_scope(*self._under_assumptions)
         if not all(growth.where for growth in growths):
             return []
-        by_regime = [
-            [growth for growth in growths if all(_holds_all_over(regime, fact, scope) for fact in growth.where)]
-            for regime in cost.regimes
+        by_piece = [
+            [growth for growth in growths if all(_holds_all_over(piece, fact, scope) for fact in growth.where)]
+            for piece in cost.by_case
         ]
-        known = (growths or not regime.upper for growths, regime in zip(by_regime, cost.regimes, strict=True))
-        return by_regime if all(known) else []
+        known = (growths or not piece.upper for growths, piece in zip(by_piece, cost.by_case, strict=True))
+        return by_piece if all(known) else []
 
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
@@ -318,11 +319,11 @@ class DerivedCosts:
         return parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
 
 
-def _holds_all_over(regime: Regime, condition: s.Fact, scope: Scope) -> bool:
-    """Check that a condition on sizes, or one operand of its `or`, holds in all cases of a regime."""
+def _holds_all_over(piece: Piece, condition: s.Fact, scope: Scope) -> bool:
+    """Check that a condition on sizes, or one operand of its `or`, holds in all cases of a piece."""
     if isinstance(condition, s.Binary) and condition.op == "or":
-        return any(_holds_all_over(regime, operand, scope) for operand in (condition.left, condition.right))
+        return any(_holds_all_over(piece, operand, scope) for operand in (condition.left, condition.right))
     needs = equivalent_constraints(condition, scope)
     return needs is not None and all(
-        case.nonnegative(case.simplify(need.substitute(case.rewrites))) for case in regime.cases for need in needs
+        case.nonnegative(case.simplify(need.substitute(case.rewrites))) for case in piece.where.cases for need in needs
     )

@@ -35,8 +35,10 @@ def from_python(values: Mapping[str, object]) -> Given:
     return {name: (value, None) for name, value in values.items()}
 
 
-def merge_sizes(sizes: Mapping[str, object] | None, named: Mapping[str, object]) -> Given | None:
-    """Merge sizes from a mapping and from keywords, which take precedence; None if neither gives any."""
+def merge_sizes(sizes: Mapping[str, object] | str | None, named: Mapping[str, object]) -> Given | None:
+    """Merge sizes from a mapping, or a text, and from keywords, which take precedence; None if neither gives any."""
+    if isinstance(sizes, str):
+        return {**read_settings(sizes, "at"), **from_python(named)}
     return None if sizes is None and not named else from_python({**(sizes or {}), **named})
 
 

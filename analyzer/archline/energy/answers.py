@@ -1,4 +1,4 @@
-"""Energy, time and power of algorithms and of formulas, on machines, by models: at sizes, and in symbols."""
+"""Derive the energy, time and power of algorithms and of formulas, on machines, by models: at sizes or in symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from archline.costs import rules
 from archline.costs.communication import replication_note
 from archline.costs.sizes import Given, check_known
 from archline.energy.caches import OF_CACHES, Settings, of_levels
-from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, check_amounts, usual_model
 from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
 from archline.energy.growth import of_terms
 from archline.energy.in_sizes import InSizes
@@ -55,38 +55,44 @@ def energies(
     *,
     everywhere: bool = False,
 ) -> list[EnergyResult]:
-    """The energies of all subjects on all machines; each subject takes the sizes that it has.
+    """Return the energies of all subjects on all machines; each subject takes the sizes that it has.
 
-    In symbols those of a grid are of the general case, several processors along each axis, unless `everywhere`. Raises
-    ArchlineError as `energy` does.
+    In symbols, energies on a grid are of the general case, several processors along each axis, unless `everywhere`.
+    Raises ArchlineError as `energy` does.
     """
     check_facts(where, subjects)
     if at is None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "a run requires sizes", hint="give --at")
     if at is not None:
-        check_known(at, [each.names for each in subjects])
-    found: list[EnergyResult] = []
-    for each in subjects:
-        point = {} if at is None and of_numbers([each]) else at
+        check_known(at, [subject.names for subject in subjects])
+    results: list[EnergyResult] = []
+    for subject in subjects:
+        point = {} if at is None and of_numbers([subject]) else at
         for machine in machines:
             chosen = model_for(
-                each, model, usual_model([machine], at_sizes=point is not None and settings.takes_levels(point))
+                subject, model, usual_model([machine], at_sizes=point is not None and settings.takes_levels(point))
             )
             result = (
-                symbolic(each, machine, chosen, everywhere=everywhere)
+                symbolic(subject, machine, chosen, everywhere=everywhere)
                 if point is None
-                else numeric(each, machine, chosen, own(point, each), settings)
+                else numeric(subject, machine, chosen, own(point, subject), settings)
             )
-            if model is None and chosen.name.startswith("roofline") and not isinstance(each, FormulaSubject):
-                why = "has levels of caches" if "+" in chosen.name else "lacks quantities that ice needs"
-                note = f"no model is chosen, and the machine {why}: {chosen.name} is taken"
-                result = replace(result, notes=(note, *result.notes))
-            found.append(result)
-    return found
+            why = explain_choice(subject, chosen) if model is None else ()
+            results.append(replace(result, notes=(*why, *result.notes)))
+    return results
+
+
+def explain_choice(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
+    """Say why a roofline is taken where no model is chosen, unless the quantity that is `asked` for takes one first."""
+    levels = "+" in model.name
+    if not model.name.startswith("roofline") or isinstance(chosen, FormulaSubject) or (asked in TIMED and not levels):
+        return ()
+    why = "has levels of caches" if levels else "lacks quantities that ice needs"
+    return (f"no model is chosen, and the machine {why}: {model.name} is taken",)
 
 
 def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[ModelOnMachine, Machine]:
-    """A model on a machine for a subject; processors set what the model has for them. Raises ArchlineError."""
+    """Return a model on a machine for a subject, and the machine with its processors. Raises ArchlineError."""
     metrics = {*chosen.metrics, "Z", "L"}
     if settings.procs is not None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
@@ -95,26 +101,26 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.held
-    found = ModelOnMachine(model, machine, frozenset(metrics))
-    found.require()
+    on_machine = ModelOnMachine(model, machine, frozenset(metrics))
+    on_machine.require()
     # Notes hold the power, and the memory of a processor, against its limit.
-    read = found.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
-    own_cache = found.model.levels or not settings.chosen_cache
-    of_caches = OF_CACHES - {"fast_memory"} if found.model.levels else OF_CACHES
-    read |= of_caches if own_cache and found.needed & {*OF_CACHE} else set()
-    unread = [name for name, each in machine.quantities.items() if each.kind == GIVEN and name not in read]
+    read = on_machine.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
+    own_cache = on_machine.model.levels or not settings.chosen_cache
+    of_caches = OF_CACHES - {"fast_memory"} if on_machine.model.levels else OF_CACHES
+    read |= of_caches if own_cache and on_machine.needed & {*OF_CACHE} else set()
+    unread = [name for name, quantity in machine.quantities.items() if quantity.kind == GIVEN and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not use `{unread[0]}`"
-        raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{each}`' for each in sorted(found.read))}")
-    return found, machine
+        raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{name}`' for name in sorted(on_machine.read))}")
+    return on_machine, machine
 
 
 def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
-    """The machine with that many cores, where the model counts them. Raises ArchlineError (AL411)."""
+    """Set the number of cores of a machine if the model counts them. Raises ArchlineError (AL411)."""
     fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
-        # Each core stays as fast as it is, also where the machine gives that as its peak over its cores.
-        rates = {name: replace(each, formula=None) for name, each in machine.quantities.items() if name == "core_rate"}
+        # Each core keeps its rate, also if the machine defines that as its peak over its cores.
+        rates = {name: replace(item, formula=None) for name, item in machine.quantities.items() if name == "core_rate"}
         return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
     if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
         hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
@@ -129,7 +135,7 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
 def numeric(
     chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings, more: frozenset[str] = frozenset()
 ) -> EnergyResult:
-    """The energy at sizes, and `more` metrics. Raises ArchlineError."""
+    """Return the energy at sizes, and `more` metrics. Raises ArchlineError."""
     if (
         settings.procs is None
         and not isinstance(chosen, FormulaSubject)
@@ -155,31 +161,31 @@ def numeric(
     basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, asked)
     amounts = basis.amounts()
     check_amounts(amounts)
-    # Of what is known now: sizes may give P, which no formula holds.
+    # The metrics that are known now: sizes may give P, which is not in a formula.
     on = ModelOnMachine(model, machine, amounts.keys())
     estimate = on.estimate(amounts)
     floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _rests_on(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=(*_notes(on, basis.cache, estimate), *_replicated(chosen)), floor=floor,
+        notes=tuple(collect_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
 def _rests_on(on: ModelOnMachine, basis: Basis) -> str:
-    """Where the numbers are from, and what is assumed of words, if they depend on it."""
+    """Describe where the numbers are from, and the assumptions on words that they depend on."""
     of_machine = basis.cache is not None and basis.cache.of_machine
     assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
-    return "; ".join((basis.data, *(f"assuming {each}" for each in assumed)))
+    return "; ".join((basis.data, *(f"assuming {assumption}" for assumption in assumed)))
 
 
 def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
-    """The values without P, of a grid whose sizes say how many processors it has. Raises ArchlineError (AL411)."""
-    rest = {name: each for name, each in at.items() if name != "P"}
-    asked, found = _processors(at["P"][0]), chosen.processors(rest, settings.option)
-    if found != asked:
+    """Drop P from the values if the sizes of a grid determine it. Raises ArchlineError (AL411) if they differ."""
+    rest = {name: value for name, value in at.items() if name != "P"}
+    asked, number = _processors(at["P"][0]), chosen.processors(rest, settings.option)
+    if number != asked:
         product = chosen.report.write(chosen.cost("P").upper or ZERO)
-        message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {found} processors at these sizes"
+        message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {number} processors at these sizes"
         raise error(rules.OPTIONS_CLASH, message, hint=f"give sizes with {product} = {asked}, or no P")
     return rest
 
@@ -190,26 +196,24 @@ def _processors(value: object) -> int:
     return value
 
 
-def _notes(on: ModelOnMachine, cache: CacheUsed | None, estimate: Estimate) -> Iterator[str]:
-    """What to know of an answer: a cache that is not the machine's, a power above its limit."""
-    limit, needed = on.machine.values.get("memory_max"), estimate.amounts.get("memory")
-    if limit is not None and needed is not None and needed.lower > limit and "memory" in on.metrics:
+def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
+    """List what an answer warns of: a cache that is not the machine's, a power above its limit, copies of arrays."""
+    constants, model = estimate.machine.values, estimate.model
+    limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
+    if limit is not None and needed is not None and needed.lower > limit:
         yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
-    word, line = (on.machine.values.get(name) for name in ("word", "line"))
+    word, line = (constants.get(name) for name in ("word", "line"))
     if cache is not None and word and line and word * cache.line != line:
         yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
-    limit, power = on.machine.values.get("power_limit"), estimate.power
-    if on.model.name.startswith("roofline") and limit and power and power.lower > limit:
+    limit, power = constants.get("power_limit"), estimate.power
+    if model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
-    elif (rated := on.machine.values.get("power_rated")) and power:
+    elif (rated := constants.get("power_rated")) and power:
         count = int(estimate.amounts["P"].upper) if "P" in estimate.amounts else 1
         if power.upper > count * rated:
             says = "is" if power.lower > count * rated else "may be"
             of = f" of {count} processors" * (count > 1)
             yield f"the power {says} above the thermal design power{of}, {format_si(count * rated, 'W')}"
-
-
-def _replicated(chosen: Subject) -> Iterator[str]:
     if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
         yield replication_note(chosen.report.replicated, problem=False)
 
@@ -220,8 +224,8 @@ def _coarser(on: ModelOnMachine) -> frozenset[str]:
 
 # In symbols
 def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
-    """The energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
-    known = chosen.in_sizes(everywhere=everywhere)
+    """Return the energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
+    in_sizes = chosen.in_sizes(everywhere=everywhere)
     on, machine = applied(chosen, machine, model, Settings(chosen_cache=True))
     model = on.model
     if model.levels and not isinstance(chosen, FormulaSubject):
@@ -229,24 +233,24 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
         hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.NEEDS_BOUND, message, hint=hint)
     names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
-    metrics = tuple(known.symbolic(name) for name in names)
-    unknown = [each for each in metrics if each.bounds is None]
+    metrics = tuple(in_sizes.symbolic(name) for name in names)
+    unknown = [metric for metric in metrics if metric.bounds is None]
     if unknown:
         message = f"the {unknown[0].name} of `{chosen.name}` could not be derived: {unknown[0].reason}"
         raise error(rules.NEEDS_BOUND, message)
-    bounds = {each.name: _bounds(each) for each in metrics}
+    bounds = {metric.name: _bounds(metric) for metric in metrics}
     numbers = {name: _number(value) for name, value in machine.values.items()}
     terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
     if model.at_most:
-        terms = {name: replace(each, lower="0") for name, each in terms.items()}
+        terms = {name: replace(end, lower="0") for name, end in terms.items()}
     whole = on.complete(model.expanded(model.expression))
     shown = SymbolicEnergy(
-        tuple(each for each in metrics if each.name not in ("Z", "L")),
+        tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
         _with_units(whole, machine),
         None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
         terms,
-        _growths(on, known, names) if len(terms) == len(model.energy) and not model.at_most else {},
-        tuple(map(Formula, known.when)),
+        _growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},
+        tuple(map(Formula, in_sizes.when)),
         chosen.assumptions,
     )
     data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
@@ -261,13 +265,13 @@ def _lacks(on: ModelOnMachine, name: str) -> bool:
 
 def _growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
-    found = of_terms(on, growths)
-    texts = {name: stated(each, chosen) or "unknown" for name, each in found.items()}
+    term_growths = of_terms(on, growths)
+    texts = {name: stated(growth, chosen) or "unknown" for name, growth in term_growths.items()}
     return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
 def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
-    """A growth as text, with the facts that it depends on besides those of the algorithm."""
+    """Return a growth as text, with the facts that it depends on in addition to those of the algorithm."""
     more = [Formula(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
     return text if text is None or not more else phrase(text, " where ", joined(more, ", "))
@@ -276,25 +280,24 @@ def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
 def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
     assert metric.ends is not None
     if max(map(depth, metric.ends)) > MAX_DEPTH:
-        # Longer than an expression may be: the metric's own name stands for it.
+        # The formula is longer than an expression may be: the metric's name replaces it.
         name = b.name(metric.name)
         return FormulaBounds(name, name)
     return FormulaBounds(*metric.ends)
 
 
 def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
-    found = bounds_of(substituted(formula, numbers), bounds)
-    return Ends(format_expression(found.lower), format_expression(found.upper))
+    ends = bounds_of(substituted(formula, numbers), bounds)
+    return Ends(format_expression(ends.lower), format_expression(ends.upper))
 
 
 def _number(value: Fraction) -> s.Expr:
-    """A number as it is shown in formulas."""
     text = decimal(value)
     return s.Real(text, span=b.DERIVED) if "." in text else b.number(value)
 
 
 def decimal(value: Fraction) -> str:
-    """An exact decimal numeral where one of 24 digits at most does; else a quotient of whole numbers."""
+    """Return an exact decimal numeral if one of at most 24 digits exists; else a quotient of integers."""
     if value.denominator == 1 and abs(value) < 10**12:
         return str(value.numerator)
     rest, exponent = value, 0
@@ -310,13 +313,13 @@ def decimal(value: Fraction) -> str:
 
 
 def _with_units(expr: s.Expr, machine: Machine) -> str:
-    """The formula with the machine's numbers and their units in place of their names, to be read."""
+    """Write a formula with the machine's numbers and their units in place of their names."""
     text = format_expression(reduced(substituted(expr, dict.fromkeys(CONSTANTS, ONE))))
 
-    def shown(found: re.Match[str]) -> str:
-        quantity = machine.quantities.get(found[0])
+    def shown(match: re.Match[str]) -> str:
+        quantity = machine.quantities.get(match[0])
         if quantity is None:
-            return found[0]
+            return match[0]
         return format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
 
     return re.sub(r"[A-Za-z_]\w*", shown, text)

@@ -1,4 +1,4 @@
-"""Energies at many sizes and machine parameters at once, in floating point."""
+"""Energies at many sizes and machine parameters are computed together, in floating point."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import OF_CACHE
 
 MOST_SHARPENED = 20_000
-"""Of more points bounds from below are those of closed forms alone."""
+"""For more points than this, lower bounds are those of closed forms alone."""
 LEAST = "least "
-"""What the names of lower bounds on metrics begin with."""
+"""The prefix of the names of lower bounds on metrics."""
 
 
 def upper_at(
     subject: Subject, result: EnergyResult, sizes: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    """Upper bounds on time, energy and its terms; formulas are substituted, metrics of algorithms evaluated first.
+    """Return upper bounds on time, energy and its terms; formulas are substituted, metrics of algorithms evaluated
+    first.
 
-    Of an amount that lowers a term (work in ICE's memory time) the lower bound is taken. Raises ArchlineError (AL401 to
+    An amount that lowers a term (work in ICE's memory time) enters by its lower bound. Raises ArchlineError (AL401 to
     AL407, AL465).
     """
     refuse_levels(result.model, "`upper_at`")
@@ -57,25 +58,25 @@ def upper_at(
     on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
     formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
-    formulas = {name: following(each, machine, parameters) for name, each in formulas.items()}
-    known = {*machine.values, *parameters}
-    formulas = {name: each for name, each in formulas.items() if not (names_in(each) & QUANTITIES.keys()) - known}
-    values: dict[str, Any] = {**{name: float(each) for name, each in machine.values.items()}, **parameters}
-    formulas = {name: each.upper for name, each in in_names(subject, formulas).items()}
+    formulas = {name: following(expr, machine, parameters) for name, expr in formulas.items()}
+    available = {*machine.values, *parameters}
+    formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
+    values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
+    formulas = {name: bound.upper for name, bound in in_names(subject, formulas).items()}
     usual = cache_of(machine) or DEFAULT_CACHE
     words = {name: sizes.get(name, getattr(usual, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
-        own = {name: each for name, each in sizes.items() if name not in words}
+        subject_sizes = {name: value for name, value in sizes.items() if name not in words}
         for name in frozenset().union(*map(names_in, formulas.values())) - words.keys():
             metric = name.removeprefix(LEAST)
             if metric in METRICS:
                 cost = subject.cost(metric)
-                lower = replace(cost, upper=cost.lower, alternatives=(), at_most=())
-                values[name] = _upper(subject, cost if name == metric else lower, own, words)
+                lower = replace(cost, upper=cost.lower, bounds=(), at_most=())
+                values[name] = _upper(subject, cost if name == metric else lower, subject_sizes, words)
         values |= words
     else:
         check_known(from_python(sizes), [subject.names])
-        values |= {**words, **{f"{SIZE}{name}": each for name, each in {**words, **sizes}.items()}}
+        values |= {**words, **{f"{SIZE}{name}": value for name, value in {**words, **sizes}.items()}}
     run = compiled(formulas)
     missing = [name for name in run.names if name not in values]
     if missing:
@@ -84,28 +85,28 @@ def upper_at(
 
 
 def following(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
-    """A formula with quantities that the machine computes from others as these formulas, if parameters change them."""
-    rules = {name: each.formula for name, each in machine.quantities.items() if each.formula and name not in parameters}
+    """Replace quantities in a formula that the machine computes from parameters that vary."""
+    rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
     while parameters and (held := names_in(expr) & rules.keys()):
         expr = substituted(expr, {name: rules[name] for name in held})
     return expr
 
 
 def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
-    """Bounds on formulas of metrics and quantities, in names that have numbers at points.
+    """Return bounds on formulas of metrics and quantities, in names that have numbers at points.
 
-    Of an algorithm these are its metrics, "flops", and "least flops" for a lower bound that is another; of formulas
+    For an algorithm the names are its metrics, "flops", and "least flops" for a lower bound that differs; for formulas
     typed by hand their sizes, "size n", which may have the name of a quantity.
     """
     if isinstance(subject, AlgorithmSubject):
         held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
         inexact = [name for name in held if not subject.cost(name).exact]
         ends = {name: FormulaBounds(b.name(f"{LEAST}{name}"), b.name(name)) for name in inexact}
-        return {name: bounds_of(each, ends) for name, each in formulas.items()}
+        return {name: bounds_of(formula, ends) for name, formula in formulas.items()}
     own_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
-    targets = {name: substituted(each, own_names) for name, each in subject.target.formulas.items()}
-    found = {name: substituted(each, targets) for name, each in formulas.items()}
-    return {name: FormulaBounds(each, each) for name, each in found.items()}
+    targets = {name: substituted(formula, own_names) for name, formula in subject.target.formulas.items()}
+    expanded = {name: substituted(formula, targets) for name, formula in formulas.items()}
+    return {name: FormulaBounds(formula, formula) for name, formula in expanded.items()}
 
 
 def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
@@ -113,29 +114,29 @@ def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], word
 
 
 def numbers_of(known: ExactValues) -> dict[str, float]:
-    """Numbers for names of formulas."""
-    values = {name: float(each.upper) for name, each in known.values.items()}
-    return values | {f"{LEAST}{name}": float(each.lower) for name, each in known.values.items()}
+    """Return numbers for the names in formulas."""
+    values = {name: float(interval.upper) for name, interval in known.values.items()}
+    return values | {f"{LEAST}{name}": float(interval.lower) for name, interval in known.values.items()}
 
 
 def exact_number(value: float) -> Number:
-    """The exact value of a number of floating point, whole where it is."""
-    found = Fraction(value)
-    return int(found) if found.denominator == 1 else found
+    """Return the exact value of a floating-point number, as an integer if it is one."""
+    exact = Fraction(value)
+    return int(exact) if exact.denominator == 1 else exact
 
 
 def is_whole(value: Any) -> bool:
-    """Whether values are whole numbers."""
+    """Whether values are integers."""
     return np.ndim(value) > 0 or value == int(value)
 
 
 def as_floats(value: Any) -> Any:
-    """Values in floating point."""
+    """Return values in floating point."""
     return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
 def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
-    """Raise bounds from below at points of whole numbers to those by windows, as far as time allows."""
+    """Raise lower bounds at integer points to those by windows, until time runs out."""
     for place in range(len(bounds) if cost.least_at is not None and len(bounds) <= MOST_SHARPENED else 0):
         if place % 64 == 0 and late():
             break
@@ -146,12 +147,12 @@ def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, An
 
 
 def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
-    """An end of a cost at points of which some value is no whole number; not a number where it has none."""
-    found = np.full(length, np.nan)
+    """Return a bound of a cost at points with fractional values; NaN where it has none."""
+    bounds = np.full(length, np.nan)
     for place in range(length):
-        point = {name: Fraction(int(each[place])) if np.ndim(each) else each for name, each in sizes.items()}
+        point = {name: Fraction(int(value[place])) if np.ndim(value) else value for name, value in sizes.items()}
         try:
-            found[place] = whole_ends_at(cost, point)[0 if lower else 1]
+            bounds[place] = whole_ends_at(cost, point)[0 if lower else 1]
         except EvaluationError:
             continue
-    return found
+    return bounds

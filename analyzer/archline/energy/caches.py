@@ -1,9 +1,10 @@
-"""The cache that io is of: as given, as Z and L among sizes, or the one that is assumed; how runs are made."""
+"""The cache that io depends on is found here: as given, as Z and L among sizes, or assumed; and how runs are made."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container
 from pathlib import Path
+from typing import Any
 
 from archline.costs import rules
 from archline.costs.sizes import NO_ROOM, Point, read_settings
@@ -16,47 +17,47 @@ from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
-"""256 KiB of 8-byte words in lines of 64 bytes: taken where io is needed and no cache is given."""
+"""256 KiB of 8-byte words in lines of 64 bytes: assumed if io is needed and no cache is given."""
 
 
 OF_CACHES = frozenset(
     ("fast_memory", "line", *(f"{level}_{name}" for level in LEVELS for name in ("capacity", "line")))
 )
-"""The quantities of a machine that its caches are of."""
+"""The quantities of a machine that define its caches."""
 
 
 def cache_of(machine: Machine) -> Cache | None:
-    """The cache of a machine whose file has the size of its fast memory, of its lines and of its words.
+    """Return the cache of a machine whose file has the sizes of its fast memory, of its lines and of its words.
 
-    Without a fast memory that of its last level.
+    Without a fast memory it is the cache of the last level.
     """
-    found = _cache(machine, "fast_memory", "line")
-    return found or next((cache for _, cache in reversed(level_caches(machine))), None)
+    fast_cache = _cache(machine, "fast_memory", "line")
+    return fast_cache or next((cache for _, cache in reversed(level_caches(machine))), None)
 
 
 def level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
-    """The cache of each level of a machine: one instance of it."""
-    found = ((level, _cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
-    return tuple((level, cache) for level, cache in found if cache is not None)
+    """Return the cache of each level of a machine: one instance of it."""
+    caches = ((level, _cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
+    return tuple((level, cache) for level, cache in caches if cache is not None)
 
 
 def _cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
-    known = machine.values
-    words, line, word = known.get(capacity, 0), known.get(line_name, known.get("line", 0)), known.get("word", 0)
+    values = machine.values
+    words, line, word = values.get(capacity, 0), values.get(line_name, values.get("line", 0)), values.get("word", 0)
     if not word or line < word or words < line:
         return None
     return Cache(int(words // word), int(line // word))
 
 
 def of_levels(machine: Machine, what: str) -> ArchlineError:
-    """The error (AL408) about a cache that is given where a model takes those of a machine's levels."""
+    """Return the error (AL408) about a given cache if the model takes the caches of a machine's levels."""
     level, _ = level_caches(machine)[-1]
     hint = f"--parameter {level}_capacity=... changes a level"
     return error(rules.WRONG_CACHE, f"{what}, and the caches are those of the levels of `{machine.name}`", hint=hint)
 
 
 def read_words(text: str) -> dict[str, int]:
-    """Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
+    """Return Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
     try:
         given = read_settings(text, "--cache")
     except ArchlineError as problem:
@@ -80,10 +81,21 @@ def read_words(text: str) -> dict[str, int]:
     return words
 
 
-def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
-    """The cache whose Z and L a point has, and that it was asked for; where it has none, the one that is given.
+def read_given_cache(cache: Cache | str | None) -> Cache | None:
+    """Read a cache that Python code gives, also as the text that `--cache` takes. Raises ArchlineError (AL408)."""
+    if isinstance(cache, str):
+        words = read_words(cache)
+        return Cache(words["Z"], words["L"])
+    if cache is not None and not isinstance(cache, Cache):
+        hint = 'write cache="Z=32768,L=8", or al.Cache(Z=32768, L=8)'
+        raise error(rules.WRONG_CACHE, f"`{cache!r}` is not a cache", hint=hint)
+    return cache
 
-    Raises ArchlineError (AL408) for one of the two alone, and together with a cache that was asked for.
+
+def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+    """Return the cache whose Z and L a point has, and that it was asked for; else the cache that is given.
+
+    Raises ArchlineError (AL408) if only one of the two is given, or if a cache was asked for in addition.
     """
     words = {name: int(point[name]) for name in ("Z", "L") if name in point}
     if not words:
@@ -98,7 +110,7 @@ def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | N
 
 @record
 class Processors:
-    """P processors with a cache of their own each, under a schedule."""
+    """P processors with a private cache each, under a schedule."""
 
     count: int
     schedule: Schedule
@@ -107,12 +119,12 @@ class Processors:
 
 @record
 class Settings:
-    """How inputs are found and runs are made: the cache, what is executed, on which data and how.
+    """The parameters by which inputs are found and runs are made: the cache, the execution and its data.
 
-    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last, or
-    with `of_machine` the machine's own. `option` is what gave the sizes. `engine` and `timeout` are those of
-    `execute`. With `processors` a run is played on private caches. On a `machine` the longest paths through a grid have
-    times; `path` is a metric of paths, or "time", whose longest path is kept piece by piece.
+    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last level,
+    or with `of_machine` the machine's own. `option` is the option that gave the sizes. `engine` and `timeout` are
+    parameters of `execute`. With `processors` a run is simulated on private caches. With a `machine` the longest paths
+    through a grid have times; `path` is a metric of paths, or "time", whose longest path is kept in pieces.
     """
 
     cache: Cache = DEFAULT_CACHE
@@ -133,24 +145,29 @@ class Settings:
     path: str | None = None
 
     def takes_levels(self, at: Container[str]) -> bool:
-        """Whether the caches are those of a machine's levels, as none is asked for."""
+        """Whether the caches are those of a machine's levels, as no other cache is asked for."""
         return not (self.chosen_cache or "Z" in at or "L" in at)
 
     def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
-        """The same with the machine's own cache, where none is asked for, or with those of its levels.
+        """Return settings with the machine's cache, or with those of its levels, if no cache is asked for.
 
         Raises ArchlineError (AL408) for a cache that is asked for together with levels.
         """
         if levels and self.chosen_cache:
             raise of_levels(machine, "`--cache` is given")
         policy = self.cache.policy
-        caches = tuple((name, replace(each, policy=policy)) for name, each in level_caches(machine) if name in levels)
-        own = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
-        if own is None:
+        caches = tuple((name, replace(cache, policy=policy)) for name, cache in level_caches(machine) if name in levels)
+        machine_cache = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
+        if machine_cache is None:
             return self
-        return replace(self, cache=replace(own, policy=policy), of_machine=True, levels=caches)
+        return replace(self, cache=replace(machine_cache, policy=policy), of_machine=True, levels=caches)
+
+    @staticmethod
+    def from_python(cache: Cache | str | None, **more: Any) -> Settings:
+        """Read the options of a Python function, whose cache may be a text. Raises ArchlineError (AL408)."""
+        chosen = read_given_cache(cache)
+        return Settings(chosen or DEFAULT_CACHE, chosen is not None, **more)
 
     @property
     def runs(self) -> bool:
-        """Whether a run is asked for."""
         return self.measured or self.matrix is not None

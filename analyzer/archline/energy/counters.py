@@ -1,4 +1,4 @@
-"""Energy counters of this machine: RAPL by the powercap files of Linux, and NVML for GPUs of NVIDIA."""
+"""Energy counters of this machine are read here: RAPL by the powercap files of Linux, and NVML for GPUs of NVIDIA."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ from archline.language.diagnostics import ArchlineError, error
 
 POWERCAP = Path("/sys/class/powercap")
 INTERVAL = 60.0
-"""Seconds between two readings while something runs: a counter of 262 kJ wraps around in 14 minutes at 300 W."""
+"""Seconds between two readings during a run: a counter of 262 kJ wraps around in 14 minutes at 300 W."""
 
 
 class Counter(Protocol):
-    """Something that counts joules."""
+    """A counter of joules."""
 
     def joules(self) -> float:
-        """The energy since it was made."""
+        """Return the joules since the counter was made."""
 
 
 class Rapl:
     """The packages and memory of this machine, by files of Linux that root alone may read.
 
     A package contains its cores, and `psys` the packages, so that these are not added; memory (`dram`) is counted
-    apart. Counters start again from 0 beyond `max_energy_range_uj`: they are read once at least in each such round.
-    Raises ArchlineError (AL469) where there are none, or none that may be read.
+    separately. Counters wrap around at `max_energy_range_uj`: they are read at least once before that.
+    Raises ArchlineError (AL469) if no counter exists or may be read.
     """
 
     def __init__(self, folder: Path = POWERCAP) -> None:
         names = sorted(folder.glob("intel-rapl:*/name"))
         self._zones = [
-            each.parent for each in names if each.read_text(encoding="ascii").startswith(("package", "dram"))
+            name.parent for name in names if name.read_text(encoding="ascii").startswith(("package", "dram"))
         ]
         if not self._zones:
             hint = "RAPL is for x86 on Linux; in a virtual machine there is mostly none"
             raise error(rules.COUNTERS, f"there are no energy counters in `{folder}`", path=str(folder), hint=hint)
         self._lock = threading.Lock()
-        self._last = {each: _microjoules(each / "energy_uj") for each in self._zones}
+        self._last = {zone: _microjoules(zone / "energy_uj") for zone in self._zones}
         self._total = 0
 
     def joules(self) -> float:
-        """The energy since it was made."""
         with self._lock:
             for zone in self._zones:
                 now = _microjoules(zone / "energy_uj")
@@ -84,16 +83,15 @@ class Nvml:
             raise error(rules.COUNTERS, f"NVML gives no energy of GPU {index}: {problem}", hint=hint) from None
 
     def joules(self) -> float:
-        """The energy since it was made."""
         return float(self._millijoules() - self._start) / 1e3
 
 
 def measured(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
-    """The seconds and joules of a call; the counter is read at least every so many seconds."""
+    """Return the seconds and joules of a call; the counter is read at least every `interval` seconds."""
     done = threading.Event()
 
     def watch() -> None:
-        # What cannot be read now cannot be read at the end either, where it is said.
+        # A counter that cannot be read now cannot be read at the end either, where the error is reported.
         with suppress(ArchlineError):
             while not done.wait(interval):
                 counter.joules()

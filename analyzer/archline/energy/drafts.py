@@ -1,4 +1,4 @@
-"""Drafts of machine files from listings: the numbers that a listing has, and which ones are still to be looked up."""
+"""Draft a machine file from a listing: the numbers that the listing has, and those that are still to be looked up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Found = Iterator[str | tuple[str, Table]]
 
 @record
 class Draft:
-    """What a listing says of a machine, a table of its file for each quantity, and which quantities it leaves out."""
+    """The content of a listing: a table of a machine file for each quantity, and the quantities that are missing."""
 
     listing: str
     processor: str
@@ -33,16 +33,22 @@ class Draft:
 
 
 def read_draft(path: Path, command: str) -> Draft:
-    """The draft that a listing of `lscpu` or `nvidia-smi` gives. Raises ArchlineError (AL493, as reading it does)."""
+    """Return the draft of a listing of `lscpu` or `nvidia-smi`. Raises ArchlineError (AL493, as reading it does)."""
     if command not in MAKES:
         hint = f"write --from {' FILE, or --from '.join(MAKES)} FILE"
         raise error(rules.LISTING, f"listings of `{command}` are not read", hint=hint)
     name = f"{path.name}, a listing of {command}"
-    processor, *found = (_lscpu if command == "lscpu" else _nvidia_smi)(read_listing(path, command))
-    notes = tuple(each for each in found if isinstance(each, str))
-    tables = dict(each for each in found if not isinstance(each, str))
-    stated = {quantity: {**table, "source.note": name} for quantity, table in tables.items()}
-    return Draft(name, str(processor), notes, stated, tuple(each for each in _EXPECTED[command] if each not in stated))
+    processor, *items = (_lscpu if command == "lscpu" else _nvidia_smi)(read_listing(path, command))
+    notes = tuple(item for item in items if isinstance(item, str))
+    tables = dict(item for item in items if not isinstance(item, str))
+    stated = {entry: {**table, "source.note": name} for entry, table in tables.items()}
+    return Draft(
+        name,
+        str(processor),
+        notes,
+        stated,
+        tuple(entry for entry in _EXPECTED[command] if entry not in stated),
+    )
 
 
 def _stated(quantity: str, value: Fraction, unit: str, place: object, kind: str = "rated") -> tuple[str, Table]:
@@ -68,10 +74,10 @@ def _lscpu(listing: Listing) -> Found:
     yield " and ".join(names) or "a processor without a name"
     groups = [
         pair
-        for each in ("socket", "cluster")
-        for pair in zip(rows.get(f"Core(s) per {each}", ()), rows.get(f"{each.title()}(s)", ()), strict=False)
+        for word in ("socket", "cluster")
+        for pair in zip(rows.get(f"Core(s) per {word}", ()), rows.get(f"{word.title()}(s)", ()), strict=False)
     ]
-    cores = sum((each.number() * many.number() for each, many in groups), Fraction(0))
+    cores = sum((per_group.number() * number.number() for per_group, number in groups), Fraction(0))
     of_cores = "; ".join(str(row) for pair in groups for row in pair)
     if cores:
         yield _stated("cores", cores, "1", of_cores)
@@ -80,7 +86,7 @@ def _lscpu(listing: Listing) -> Found:
     uneven = any(number and cores % number for _, _, number, _ in caches)
     if len(names) > 1 or (cores and (uneven or (len(threads) == 2 and threads[0] != threads[1] * cores))):
         yield "Its cores differ, or some are offline: which has which clock and cache is not in the listing."
-        caches = [each for each in caches if each[2] == 1]
+        caches = [cache for cache in caches if cache[2] == 1]
     else:
         yield from _clock(rows)
     flags = rows.get("Flags", [])
@@ -92,11 +98,11 @@ def _lscpu(listing: Listing) -> Found:
     elif width is not None:
         place = f"line {flags[0].span.line}, Flags: {width}"
         yield _stated("simd", Fraction(_VECTORS[width]), "1", place, "inferred")
-    for level, one, number, place in caches:
-        yield _stated(f"{level}_capacity", one, "KiB", place, "inferred" if number else "rated")
+    for level, size, number, place in caches:
+        yield _stated(f"{level}_capacity", size, "KiB", place, "inferred" if number else "rated")
         if cores and number:
             yield _stated(f"{level}_shared", cores / number, "1", f"{place}; {of_cores}", "inferred")
-    for row in [found[-1] for key, found in rows.items() if key.endswith(" COHERENCY-SIZE")][-1:]:
+    for row in [entries[-1] for key, entries in rows.items() if key.endswith(" COHERENCY-SIZE")][-1:]:
         yield _stated("line", row.number(), "B/line", row)
     if "Hypervisor vendor" in rows:
         yield "A virtual machine: cores and caches are those that it is shown; others may share them."
@@ -115,21 +121,21 @@ def _clock(rows: Rows) -> Found:
 
 
 def _caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
-    """KiB of one cache of each level, how many there are, and the rows, where the listing determines that."""
+    """Yield KiB of one cache of each level, the number of caches, and the rows, if the listing determines these."""
     for name in ("L1d", "L1", "L2", "L3"):
         here = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]
-        found = [each for row in here for each in _cache(row)]
-        # What is no whole number of pages is rounded to tenths. A level may have caches of two sizes.
-        if found and len({one for one, _ in found}) == 1 and not found[0][0] % _PAGE:
-            yield name[:2], *found[0], "; ".join(map(str, here))
+        entries = [entry for row in here for entry in _cache(row)]
+        # A size that is not a whole number of pages is rounded to tenths. A level may have caches of two sizes.
+        if entries and len({size for size, _ in entries}) == 1 and not entries[0][0] % _PAGE:
+            yield name[:2], *entries[0], "; ".join(map(str, here))
 
 
 def _cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
-    """KiB of one cache, and how many there are, where a row has that."""
-    found = _SIZE.fullmatch(row.value)
-    if found is None or not float(found[1].replace(",", ".")):
+    """Yield KiB of one cache and the number of caches, if a row has these."""
+    match_size = _SIZE.fullmatch(row.value)
+    if match_size is None or not float(match_size[1].replace(",", ".")):
         raise row.refused("a size such as `32K` or `256 KiB (8 instances)`")
-    number, prefix, unit, count = found.groups()
+    number, prefix, unit, count = match_size.groups()
     size = Fraction(number.replace(",", ".")) * _KIB[prefix]
     # Up to release 2.33 `lscpu` prints one cache (`32K`), since then all together (`256 KiB`).
     if count is not None and int(count):
@@ -154,17 +160,17 @@ def _key(row: ListedRow) -> str:
 
 
 def _nvidia_smi(listing: Listing) -> Found:
-    rows = [row for found in listing.rows.values() for row in found]
+    rows = [row for group in listing.rows.values() for row in group]
     names = [row for row in rows if _key(row).rpartition("/")[2] in _NAMES]
     device = min(row.device for row in names or rows)
     yield names[0].value if names else "a GPU without a name"
-    found = {
+    row_of_quantity = {
         quantity: next((row for row in rows if row.device == device and _key(row).endswith(tuple(ends))), None)
         for quantity, (_, *ends) in _ENDS.items()
     }
-    if not any(found.values()):
+    if not any(row_of_quantity.values()):
         raise listing.refused("it has no clock, no power limit and no memory")
-    for quantity, row in found.items():
+    for quantity, row in row_of_quantity.items():
         if row is not None:
             unit = _ENDS[quantity][0]
             words = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)

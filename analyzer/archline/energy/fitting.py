@@ -1,13 +1,13 @@
-"""Parameters of machines from measured energies, by least squares on relative errors.
+"""Parameters of machines are fitted to measured energies, by least squares on relative errors.
 
 * roofline: E = eps_flop*W + eps_mem*Q + pi0*T, Choi et al. 2013, equation (9), with T as it was measured; each
-  precision has an eps_flop of its own, which is their Delta_d written out.
+  precision has its own eps_flop, which is their Delta_d written out.
 * ice: E = eps_op*W + eps_io*Q + max(pi_op*S, pi_io*Q*S/W), Tran and Ha 2016, (6) to (14). Which side of the maximum
   binds depends on Q/W alone: the runs, ordered by it, are split at each place, and the split with the least residual
-  is kept of those that the parameters it gives agree with.
+  is kept among those that the parameters it gives agree with.
 
 Each row is divided by the energy of the fit, so that errors are relative. Standard errors are HC3 (MacKinnon and White
-1985): residuals over one minus leverage, in a covariance that holds where the noise differs from run to run.
+1985): residuals over one minus leverage, in a covariance that is valid where the noise differs from run to run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from archline.records import record
 
 Array = npt.NDArray[np.float64]
 MAX_CONDITION = 30.0
-"""Of the columns in relative terms, each of length 1 (Belsley, Kuh and Welsch 1980): 12 for good data with noise of
-1 to 5 %, 91 for intensities of 1 and more, 222 for runs that are all bound by computation."""
+"""Limit of the condition number of the columns in relative terms, each of length 1 (Belsley, Kuh and Welsch 1980):
+12 for good data with noise of 1 to 5 %, 91 for intensities of 1 and more, 222 for runs that are all bound by
+computation.
+"""
 INTERVAL = 1.96
 """Standard errors on either side of a 95 % interval."""
 ROUNDS = 4
-"""How often rows are divided by the energies of the last fit; after the first those that were measured."""
+"""Rows are divided by the energies of the last fit this many times; at first by the measured ones."""
 LEAST_SIDE = 3
-"""How many runs at least are on either side of ICE's maximum."""
+"""The minimum number of runs on either side of ICE's maximum."""
 WHAT_TO_MEASURE = {
     frozenset(("eps_flop", "pi0")): "memory-bound runs (few flops per byte): their time does not depend on flops",
     frozenset(("eps_mem", "pi0")): "compute-bound runs (many flops per byte): their time does not depend on bytes",
@@ -42,7 +44,7 @@ WHAT_TO_MEASURE = {
     frozenset(("pi_op", "pi_io")): "runs with more and with fewer operations a line than the balance pi_io/pi_op",
 }  # fmt: skip
 COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", "span", "io", "joules")}
-"""What each model's measurements have."""
+"""The columns of each model's measurements."""
 
 
 @record
@@ -58,7 +60,7 @@ class Fitted:
 class Measurements:
     """Runs: their amounts by column, each an array with an entry a run, and the precision of each, empty if none.
 
-    `repeated` is how many runs were left out, since another has the same numbers.
+    `repeated` is the number of runs that were left out as copies.
     """
 
     columns: Mapping[str, Array]
@@ -68,16 +70,15 @@ class Measurements:
 
     @property
     def runs(self) -> int:
-        """How many there are."""
         return len(self.columns["joules"])
 
 
 @record(eq=False)
 class Fit:
-    """Fitted parameters by name, `eps_flop@double` where there are precisions; `condition` is that of the columns.
+    """Fitted parameters by name, `eps_flop@double` if there are precisions; `condition` is that of the columns.
 
-    `residuals` are those of relative errors: `root_mean_square` and `largest`. `rates` are the largest seen of
-    `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s.
+    `residuals` are those of relative errors: `root_mean_square` and `largest`. `rates` are the largest measured values
+    of `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s.
     """
 
     model: str
@@ -89,12 +90,12 @@ class Fit:
 
 
 def definition(name: str) -> QuantityDefinition:
-    """What a parameter or a rate stands for, in whatever precision."""
+    """Return the definition of a parameter or a rate, in any precision."""
     return QUANTITIES[name.partition("@")[0]]
 
 
 def fitted(model: str, data: Measurements) -> Fit:
-    """The parameters of a model of `COLUMNS`.
+    """Return the parameters of a model of `COLUMNS`.
 
     Raises ArchlineError (AL468) for columns that cannot be distinguished, and too few runs.
     """
@@ -110,29 +111,29 @@ def fitted(model: str, data: Measurements) -> Fit:
         for energy, rate in (("eps_flop", "peak_sustained"), ("eps_mem", "bandwidth_sustained"))
         if name.startswith(energy)
     }
-    found = _solve(_split(parts, joules) if model == "ice" else parts, joules)
-    condition, errors = _examined(found)
-    numbers = zip(found.estimates.tolist(), errors.tolist(), (definition(name).unit for name in parts), strict=True)
-    parameters = {name: Fitted(*each) for name, each in zip(parts, numbers, strict=True)}
-    mean, largest = np.sqrt(np.mean(found.residuals**2)), np.max(np.abs(found.residuals))
+    solution = _solve(_split(parts, joules) if model == "ice" else parts, joules)
+    condition, errors = _examined(solution)
+    numbers = zip(solution.estimates.tolist(), errors.tolist(), (definition(name).unit for name in parts), strict=True)
+    parameters = {name: Fitted(*pair) for name, pair in zip(parts, numbers, strict=True)}
+    mean, largest = np.sqrt(np.mean(solution.residuals**2)), np.max(np.abs(solution.residuals))
     residuals = {"root_mean_square": float(mean), "largest": float(largest)}
     return Fit(model, data, parameters, condition, residuals, rates)
 
 
 def _parts(model: str, data: Measurements) -> dict[str, Array]:
-    """What each parameter is multiplied by, of ICE's maximum on either side."""
+    """Return the factor of each parameter; for ICE those of both sides of its maximum."""
     first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
     if model == "ice":
         return {"eps_op": first, "eps_io": third, "pi_op": second, "pi_io": third * second / first}
-    which = {f"eps_flop@{each}": np.array(data.precision) == each for each in sorted({*data.precision})}
+    which = {f"eps_flop@{kind}": np.array(data.precision) == kind for kind in sorted({*data.precision})}
     flops = {name: first * runs for name, runs in which.items()} or {"eps_flop": first}
     return {**flops, "eps_mem": second, "pi0": third}
 
 
 def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
-    """The parts where either side of the maximum takes part in the runs in which it is the larger one.
+    """Restrict both sides of the maximum to the runs in which they are larger.
 
-    Raises ArchlineError (AL468) where two sides cannot be distinguished from one.
+    Raises ArchlineError (AL468) if two sides cannot be distinguished from one.
     """
     memory = whole["eps_io"] / whole["eps_op"]
     order = np.argsort(memory)
@@ -159,9 +160,9 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
             raise _refusal("too few runs are on its side of the maximum", *few)
         below = np.argsort(order) < place
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
-        sides = ({name: part for name, part in whole.items() if name != other} for other in ("pi_op", "pi_io"))
+        sides = ({name: part for name, part in whole.items() if name != left_out} for left_out in ("pi_op", "pi_io"))
         least = min(_solve(side, joules).squares for side in sides)
-        # A parameter and the place of the split more are worth it by Schwarz's criterion, with a margin of half of it.
+        # A parameter more and the place of the split are justified by Schwarz's criterion, with a margin of half of it.
         if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
     raise _refusal("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
@@ -178,7 +179,7 @@ class _Solution:
 
     @property
     def squares(self) -> float:
-        """The sum that is least."""
+        """The sum of squares that is minimised."""
         return float(np.sum(self.residuals**2))
 
 
@@ -197,39 +198,39 @@ def _solve(parts: Mapping[str, Array], joules: Array) -> _Solution:
     return _Solution(tuple(parts), estimates / lengths, rows * lengths, joules / energies - rows @ estimates)
 
 
-def _examined(found: _Solution) -> tuple[float, Array]:
-    """The condition number and the HC3 standard errors.
+def _examined(solution: _Solution) -> tuple[float, Array]:
+    """Return the condition number and the HC3 standard errors.
 
-    Raises ArchlineError (AL468) where the parameters cannot be distinguished, or are below 0.
+    Raises ArchlineError (AL468) if the parameters cannot be distinguished, or are below 0.
     """
-    lengths = np.linalg.norm(found.rows, axis=0)
-    rows = found.rows / lengths
+    lengths = np.linalg.norm(solution.rows, axis=0)
+    rows = solution.rows / lengths
     _, values, directions = np.linalg.svd(rows, full_matrices=False)
     condition = float(values[0] / max(values[-1], 1e-99))
     # A change along the last direction changes the energies least: parameters with large parts in it are alike.
-    alike = dict(zip(found.names, np.abs(directions[-1]), strict=True))
+    alike = dict(zip(solution.names, np.abs(directions[-1]), strict=True))
     if condition > MAX_CONDITION:
-        pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=found.names.index)
+        pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=solution.names.index)
         reason = f"in these runs their parts are nearly proportional (condition number {condition:.3g}"
         raise _refusal(f"{reason}, {MAX_CONDITION:g} at most)", *pair)
     inverse = directions.T / values**2 @ directions
     leverage = np.sum(rows @ inverse * rows, axis=1)
-    scaled = found.residuals / np.maximum(1 - leverage, 1e-12)
+    scaled = solution.residuals / np.maximum(1 - leverage, 1e-12)
     errors: Array = np.linalg.norm(inverse @ rows.T * scaled, axis=1) / lengths
-    for name, estimate, margin in zip(found.names, found.estimates, INTERVAL * errors, strict=True):
+    for name, estimate, margin in zip(solution.names, solution.estimates, INTERVAL * errors, strict=True):
         message = f"`{name}` comes out as {estimate:.3g} +- {margin:.2g}, below 0"
         if estimate < -margin:
             hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
             raise error(rules.NOT_DETERMINED, f"{message}, which no machine has", hint=hint)
         if estimate < 0:
-            others = [each for each in found.names if each != name]
-            raise _refusal(message, name, max(others, key=alike.__getitem__))
+            rest = [name_of_other for name_of_other in solution.names if name_of_other != name]
+            raise _refusal(message, name, max(rest, key=alike.__getitem__))
     return condition, errors
 
 
 def _refusal(reason: str, *names: str) -> ArchlineError:
-    """AL468 for one parameter, or two that are alike."""
-    what = f"{' and '.join(f'`{each}`' for each in names)} cannot be {'distinguished' if len(names) > 1 else 'found'}"
-    plain = frozenset(each.partition("@")[0] for each in names)
+    """Return the error AL468 for one parameter, or two that are alike."""
+    what = f"{' and '.join(f'`{name}`' for name in names)} cannot be {'distinguished' if len(names) > 1 else 'found'}"
+    plain = frozenset(name.partition("@")[0] for name in names)
     hint = WHAT_TO_MEASURE.get(plain, "runs in which it takes a larger part")
     return error(rules.NOT_DETERMINED, f"{what}: {reason}", hint=f"add {hint}")

@@ -1,8 +1,8 @@
-"""How the energy grows in P where a processor keeps its memory: perfect strong scaling in energy, decided in symbols.
+"""Derive how the energy grows in P if a processor keeps its memory: perfect strong scaling in energy, in symbols.
 
-Copies of the data tie P to the memory M of a processor: with c copies of n^2 words M = c*n^2/P, so that c = M*P/n^2.
-Written in P and M, the energy that is free of P is the same on all numbers of processors for which the algorithm has
-sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond them M has to fall with P.
+Copies of the data tie P to the memory M of a processor: with c copies of n^2 words M = c*n^2/P, so that c = M*P/n^2. If
+the energy, written in P and M, does not contain P, it is the same on all numbers of processors for which the algorithm
+has sizes: Demmel, Gearhart, Lipshitz and Schwartz (IPDPS 2013), section III. Beyond them M has to fall with P.
 """
 
 from __future__ import annotations
@@ -44,25 +44,23 @@ Bounds = Mapping[str, FormulaBounds[s.Expr]]
 
 @record
 class TermGrowth:
-    """What a term of the energy is O of; None where that has no short form."""
+    """An upper bound on the growth of a term of the energy; None if it has no short form."""
 
     name: str
     upper: s.Expr | None
 
     @property
     def text(self) -> str | None:
-        """The form as text."""
         return None if self.upper is None else format_expression(self.upper)
 
     @property
     def depends(self) -> bool:
-        """Whether P is in it."""
         return self.upper is None or PROCESSORS in names_in(self.upper)
 
 
 @record
 class Beyond:
-    """Where M falls with P, as `memory` says: a term of the energy that is Omega of `lower`, which grows with P."""
+    """A range in which M falls with P, as in `memory`: a term of the energy is Omega of `lower`, which grows with P."""
 
     memory: str
     term: str
@@ -72,10 +70,10 @@ class Beyond:
 
 @record
 class FixedMemory:
-    """The growth of the energy in P and M; `reason` says why it is not known.
+    """The growth of the energy in P and M, or the `reason` why it is unknown.
 
-    `sizes` are those of the grid in terms of P and M, `least` and `most` bound M by P, and `facts` are what else is
-    taken of the sizes. Where `growth` is known, the energy is Theta of it, which is free of P, by `proofs`.
+    `sizes` are those of the grid in terms of P and M, `least` and `most` bound M by P, and `facts` are further
+    assumptions on the sizes. If `growth` is not None, the energy is Theta of it, which does not contain P, by `proofs`.
     """
 
     sizes: Mapping[str, str]
@@ -90,7 +88,7 @@ class FixedMemory:
 
 
 def unknown(reason: str) -> FixedMemory:
-    """No growth, and why."""
+    """Return a result without growth, with a reason."""
     return FixedMemory({}, (), (), (), None, reason=reason)
 
 
@@ -105,18 +103,18 @@ class Subject:
 
 
 def at_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
-    """The energy of an algorithm on a machine where M is the memory of a processor, in P."""
+    """Return the energy of an algorithm on a machine in P and the memory M of a processor."""
     try:
         values = _solved(subject)
         if isinstance(values, str):
             return unknown(values)
-        exprs = {name: each.tree() for name, each in values.items()}
+        exprs = {name: shape.tree() for name, shape in values.items()}
         facts = tuple(_compared(subject.facts, exprs))
         bounds = {
-            name: FormulaBounds(substituted(each.lower, exprs), substituted(each.upper, exprs))
-            for name, each in subject.bounds.items()
+            name: FormulaBounds(substituted(bound.lower, exprs), substituted(bound.upper, exprs))
+            for name, bound in subject.bounds.items()
         }
-        return _decided(subject, on, bounds, facts, {name: each.text() for name, each in values.items()})
+        return _decided(subject, on, bounds, facts, {name: shape.text() for name, shape in values.items()})
     except ArchlineError as problem:
         return unknown(problem.diagnostics[0].message)
     except OutOfReachError as problem:
@@ -130,17 +128,17 @@ def _decided(
     whole = _ends(on, on.complete(on.model.expanded(on.model.expression)), bounds)
     terms = {name: _ends(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
-        TermGrowth(name, _short(each.upper, domain)) for name, each in terms.items() if not _is_zero(each.upper)
+        TermGrowth(name, _short(bound.upper, domain)) for name, bound in terms.items() if not _is_zero(bound.upper)
     )
     least, most = _limits(facts)
-    limits = tuple(each.text() for each in least), tuple(each.text() for each in most)
-    known = FixedMemory(sizes, subject.more, *limits, None, shown)
-    found = _growth(whole, domain)
-    if found is None:
-        return replace(known, reason="no growth free of P is proved")
-    growth, proofs = found
-    beyond = next((each for end in most for each in _beyond(end, on, terms, facts)), None)
-    return replace(known, growth=growth, proofs=proofs, beyond=beyond)
+    limits = tuple(shape.text() for shape in least), tuple(shape.text() for shape in most)
+    result = FixedMemory(sizes, subject.more, *limits, None, shown)
+    proved = _growth(whole, domain)
+    if proved is None:
+        return replace(result, reason="no growth free of P is proved")
+    growth, proofs = proved
+    beyond = next((term for limit in most for term in _beyond(limit, on, terms, facts)), None)
+    return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
 def _is_zero(expr: s.Expr) -> bool:
@@ -149,64 +147,64 @@ def _is_zero(expr: s.Expr) -> bool:
 
 # The sizes of the grid in P and M
 def _solved(subject: Subject) -> dict[str, Shape] | str:
-    """The sizes that the extents of the grid are made of as products of powers of P, M and the other sizes."""
-    extents = [monomial(each) for each in subject.extents]
+    """Express the sizes in the extents of the grid as products of powers of P, M and the other sizes."""
+    extents = [monomial(extent) for extent in subject.extents]
     memory = _leading(subject.bounds["memory"], subject.facts)
     if memory is None:
         return "the memory of a processor is not known to grow like a product of sizes"
-    known = [each for each in extents if each is not None]
-    if len(known) < len(extents):
+    shapes = [shape for shape in extents if shape is not None]
+    if len(shapes) < len(extents):
         return "an extent of the grid is not a product of sizes"
-    own = sorted({base.key for each in known for base in each.powers} - {PROCESSORS})
+    names = sorted({base.key for shape in shapes for base in shape.powers} - {PROCESSORS})
     equations = [memory.inverse() * size(MEMORY)]
-    if not any(factor(PROCESSORS) in each.powers for each in known):
-        equations.append(reduce(mul, known, ONE_SHAPE).inverse() * size(PROCESSORS))
-    solved = _solve(own, equations)
+    if not any(factor(PROCESSORS) in shape.powers for shape in shapes):
+        equations.append(reduce(mul, shapes, ONE_SHAPE).inverse() * size(PROCESSORS))
+    solved = _solve(names, equations)
     if solved is None:
         return "no size of the grid ties more memory of a processor to more processors"
     return solved
 
 
 def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
-    terms = [each.tree() for each in added_terms(memory.lower)]
-    found = simplified(Growth(memory.lower, memory.upper), terms, Domain(facts))
-    return monomial(found.upper) if found.tight and found.upper is not None else None
+    terms = [term.tree() for term in added_terms(memory.lower)]
+    growth = simplified(Growth(memory.lower, memory.upper), terms, Domain(facts))
+    return monomial(growth.upper) if growth.tight and growth.upper is not None else None
 
 
 def _solve(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
-    """Each unknown as a product of powers of the other names, where each of the equations' products is 1."""
+    """Express each unknown as a product of powers of the other names such that each equation's product is 1."""
     if len(unknowns) != len(equations):
         return None
     rows = list(equations)
     for index, name in enumerate(unknowns):
-        pivot = next((each for each in range(index, len(rows)) if factor(name) in rows[each].powers), None)
+        pivot = next((position for position in range(index, len(rows)) if factor(name) in rows[position].powers), None)
         if pivot is None:
             return None
         rows[index], rows[pivot] = rows[pivot], rows[index]
-        own = rows[index].power(rows[index].powers[factor(name)].inverse())
+        solved = rows[index].power(rows[index].powers[factor(name)].inverse())
         rows = [
-            own if each is rows[index] else each / own.power(each.powers.get(factor(name), NOTHING)) for each in rows
+            solved if row is rows[index] else row / solved.power(row.powers.get(factor(name), NOTHING)) for row in rows
         ]
     return {name: size(name) / row for name, row in zip(unknowns, rows, strict=True)}
 
 
 # Facts about P and M
 def _compared(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator[s.Fact]:
-    """The comparisons, in P and M."""
+    """Yield the comparisons among facts, in P and M."""
     for fact in facts:
         if isinstance(fact, s.Binary) and fact.op in ("<=", "<", ">=", ">", "=="):
-            left, right = (substituted(each, values) for each in (fact.left, fact.right))
+            left, right = (substituted(side, values) for side in (fact.left, fact.right))
             yield s.Binary(fact.op, left, right, span=fact.span)
 
 
 def _limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
-    """What bounds M from below and from above, up to constants, in terms of P."""
+    """Return lower and upper bounds of M, up to constants, in terms of P."""
     least: list[Shape] = []
     most: list[Shape] = []
     for fact in facts:
-        found = _limit(fact)
-        if found is not None:
-            above, end = found
+        limit = _limit(fact)
+        if limit is not None:
+            above, end = limit
             ends = most if above else least
             if end not in ends:
                 ends.append(end)
@@ -214,9 +212,9 @@ def _limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
 
 
 def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
-    """Whether a fact bounds M from above, and what by; None where it is not about M and P."""
+    """Return whether a fact bounds M from above, and the bound; None unless it is about M and P."""
     assert isinstance(fact, s.Binary)
-    left, right = (monomial(each) for each in (fact.left, fact.right))
+    left, right = (monomial(side) for side in (fact.left, fact.right))
     if left is None or right is None or fact.op == "==":
         return None
     small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
@@ -230,60 +228,59 @@ def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
 
 # Growth
 def _ends(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
-    """Bounds of a formula in P and M, with 1 for the quantities of the machine, 0 for those that are 0."""
+    """Return bounds of a formula in P and M, with 1 for nonzero quantities of the machine."""
     quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
     plain = reduced(substituted(formula, {**quantities, **nothing}))
     if _is_zero(plain):
         return FormulaBounds(ZERO, ZERO)
-    held = {name: each for name, each in bounds.items() if name in names_in(plain)}
+    held = {name: bound for name, bound in bounds.items() if name in names_in(plain)}
     return bounds_of(plain, held)
 
 
 def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
-    """An expression without P that the energy is proved to be Theta of."""
-    free = [each for each in added_terms(energy.lower) if factor(PROCESSORS) not in each.powers]
-    candidate = None if not free else reduced_sum(total((False, each.tree()) for each in free), domain)
+    """Return an expression without P that the energy is proved to be Theta of, with the proofs."""
+    free = [term for term in added_terms(energy.lower) if factor(PROCESSORS) not in term.powers]
+    candidate = None if not free else reduced_sum(total((False, term.tree()) for term in free), domain)
     if candidate is None:
         return None
-    known, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
-    above, below = dominated(known, order, domain), dominated(order, known, domain)
+    energy_growth, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
+    above, below = dominated(energy_growth, order, domain), dominated(order, energy_growth, domain)
     if not isinstance(above, Proved) or not isinstance(below, Proved):
         return None
     return format_expression(candidate), (above, below)
 
 
 def _short(expr: s.Expr, domain: Domain) -> s.Expr | None:
-    """What an upper bound is O of, in short: one of its terms, or the sum of those that no others dominate."""
-    terms = [each.tree() for each in added_terms(expr)]
+    """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
+    terms = [term.tree() for term in added_terms(expr)]
     whole = None if not terms else reduced_sum(reduce(plus, terms), domain)
-    found = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
-    return None if found is expr else found
+    shorter = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
+    return None if shorter is expr else shorter
 
 
 def _beyond(
     end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[Beyond]:
-    """The terms of the energy that are known to grow with P where M is as large as the sizes allow."""
+    """Yield the terms of the energy that grow with P if M is as large as the sizes allow."""
     values = {MEMORY: end.tree()}
-    # What bounds M from above is met up to a constant.
-    others = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
-    domain = Domain(tuple(_compared(others, values)))
+    # The upper bound of M is attained up to a constant.
+    unlimited = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
+    domain = Domain(tuple(_compared(unlimited, values)))
     for name in on.model.energy:
         lower = substituted(terms[name].lower, values)
         parts = [(powers, powers.tree()) for powers in added_terms(lower)]
-        steady = [each for powers, each in parts if not _rises(powers)]
-        for powers, each in parts:
-            # What grows below a term that does not is not seen.
+        steady = [term for powers, term in parts if not _rises(powers)]
+        for powers, term in parts:
+            # A part that grows less than a constant one is not visible.
             if powers.powers.get(factor(PROCESSORS), NOTHING).sign() <= 0 or (
-                steady and holds(each, reduce(plus, steady), domain)
+                steady and holds(term, reduce(plus, steady), domain)
             ):
                 continue
-            proof = is_O(each, lower, domain)
+            proof = is_O(term, lower, domain)
             if isinstance(proof, Proved):
                 yield Beyond(end.text(), name, powers.text(), proof)
 
 
 def _rises(shape: Shape) -> bool:
-    """Whether it grows with P."""
     return shape.powers.get(factor(PROCESSORS), NOTHING).sign() > 0

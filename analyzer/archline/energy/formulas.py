@@ -1,4 +1,4 @@
-"""Formulas of models and machines: expressions of the language over names, folded over several number domains."""
+"""Formulas of models and machines are expressions of the language over names, folded over several number domains."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 
 def fold(expr: s.Expr, domain: Domain[T]) -> T:
-    """The value of a formula in a domain. Raises ArchlineError (AL462) for what is no formula."""
+    """Return the value of a formula in a domain. Raises ArchlineError (AL462) if an expression is not a formula."""
     _check(expr)
     return folding.fold(expr, domain)
 
 
 @lru_cache(maxsize=4096)
 def _check(expr: s.Expr) -> None:
-    """Raise ArchlineError (AL462) for what is no formula."""
+    """Raise ArchlineError (AL462) if an expression is not a formula."""
     match expr:
         case s.Integer() | s.Name():
             return
@@ -53,7 +53,7 @@ def _check(expr: s.Expr) -> None:
             pass
         case _:
             hint = "a formula has numbers, names, + - * / ^, and min, max, sqrt, log2, floor, ceil"
-            # As it is written: names in it may stand for something else.
+            # The text of the source: names in it may denote something else.
             raise error(rules.FORMULA, f"`{expr.span.text}` does not belong in a formula", span=expr.span, hint=hint)
     for part in parts:
         _check(part)
@@ -61,13 +61,13 @@ def _check(expr: s.Expr) -> None:
 
 @lru_cache(maxsize=512)
 def parsed(text: str) -> s.Expr:
-    """A formula that archline itself writes."""
+    """Parse a formula that archline itself writes."""
     return parse_expression(text, "formula")
 
 
 @lru_cache(maxsize=4096)
 def names_in(expr: s.Expr) -> frozenset[str]:
-    """The names that a formula holds."""
+    """Return the names that a formula contains."""
     return frozenset(s.names(expr))
 
 
@@ -75,16 +75,16 @@ def names_in(expr: s.Expr) -> frozenset[str]:
 def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension] | None = None) -> None:
     """Raise ArchlineError (AL461, AL462), with the place, unless the formula has the expected dimension.
 
-    `units` are those of names that the registry does not have.
+    `units` are the dimensions of names that the registry does not have.
     """
-    found = fold(expr, _Units(units or {}))
-    if found is not None and found != expected:
-        message = f"`{format_expression(expr)}` is in {found}, and {expected} is needed"
+    dimension = fold(expr, _Units(units or {}))
+    if dimension is not None and dimension != expected:
+        message = f"`{format_expression(expr)}` is in {dimension}, and {expected} is needed"
         raise error(rules.DIMENSION, message, span=expr.span)
 
 
 def dimension_of(expr: s.Expr, units: Mapping[str, Dimension] | None = None) -> Dimension:
-    """The dimension of a formula, that of a number where it is 0. Raises ArchlineError (AL461, AL462)."""
+    """Return the dimension of a formula, that of a number if it is 0. Raises ArchlineError (AL461, AL462)."""
     return fold(expr, _Units(units or {})) or NUMBER
 
 
@@ -92,10 +92,10 @@ def same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = 
     """Raise ArchlineError (AL461) unless all formulas have one dimension; `units` are as in `check_units`."""
     first = None
     for expr in exprs:
-        found = fold(expr, _Units(units or {}))
-        if first is not None and found is not None:
+        dimension = fold(expr, _Units(units or {}))
+        if first is not None and dimension is not None:
             check_units(expr, first, units)
-        first = first or found
+        first = first or dimension
 
 
 @record
@@ -152,73 +152,73 @@ class _Units:
                 return self._same([values[0], NUMBER], expr)
 
     def _same(self, values: Sequence[Dimension | None], expr: s.Expr) -> Dimension | None:
-        known = list(dict.fromkeys(value for value in values if value is not None))
-        if len(known) > 1:
-            message = f"`{format_expression(expr)}` combines {known[0]} and {known[1]}"
+        distinct = list(dict.fromkeys(value for value in values if value is not None))
+        if len(distinct) > 1:
+            message = f"`{format_expression(expr)}` combines {distinct[0]} and {distinct[1]}"
             raise error(rules.DIMENSION, message, span=expr.span)
-        return known[0] if known else None
+        return distinct[0] if distinct else None
 
 
 def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
-    """The error about a name in a formula that stands for nothing."""
+    """Return the error about an undefined name in a formula."""
     hint = did_you_mean(name.id, known)
     return error(rules.FORMULA, f"the formula has the unknown name `{name.id}`", span=name.span, hint=hint)
 
 
 # Values
 def value_of(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) -> Interval:
-    """Sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
+    """Return sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
 
-    Both sides of a quotient have the same amounts where these are `shared`; else each has its own, as in optimisation,
-    which compares such bounds at all points at once.
+    Both sides of a quotient have the same amounts if these are `shared`; else they are independent, as in optimisation,
+    which compares such bounds at all points together.
     """
     _check(expr)
     if not names_in(expr) <= values.keys():
-        name = next(each for each in s.nodes(expr) if isinstance(each, s.Name) and each.id not in values)
+        name = next(node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id not in values)
         raise unknown_name(name, list(values))
-    wide, known = {name for name in names_in(expr) if not values[name].exact}, dict(values)
+    wide, extended = {name for name in names_in(expr) if not values[name].exact}, dict(values)
 
     def divide_shared(part: s.Expr) -> s.Expr | None:
         if not isinstance(part, s.Binary) or part.op != "/" or not wide & names_in(part.left) & names_in(part.right):
             return None
         name = format_expression(part)
         with suppress(EvaluationError):
-            known[name] = divide_over(part.left, part.right, values)
-        return s.Name(name, span=part.span) if name in known else None
+            extended[name] = divide_over(part.left, part.right, values)
+        return s.Name(name, span=part.span) if name in extended else None
 
-    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide and shared else expr, known))
+    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide and shared else expr, extended))
 
 
 STEP = Fraction(1, 2**20)
 
 
 def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
-    """D log E/d log p of a formula E for each parameter p: by how many % E grows where p grows by 1 %.
+    """Return d log E/d log p of a formula E for each parameter p: by how many % E grows if p grows by 1 %.
 
-    By symmetric differences in exact arithmetic, so that they are right to about 10^-12; where two sides of a max are
-    equal, the mean of both. Parameters without an influence are left out.
+    Symmetric differences in exact arithmetic make them right to about 10^-12; where two sides of a max are equal, the
+    result is the mean of both. Parameters without an influence are left out.
     """
 
     def at(name: str, factor: Fraction) -> Fraction:
-        moved = {each: value * (factor if each == name else 1) for each, value in values.items()}
-        return value_of(expr, {each: Interval.of(value) for each, value in moved.items()}).middle
+        moved = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
+        return value_of(expr, {parameter: Interval.of(value) for parameter, value in moved.items()}).middle
 
     middle = at("", Fraction(1))
-    found = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
-    return {name: float(change / (2 * STEP * middle)) for name, change in found.items() if change and middle}
+    changes = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
+    return {name: float(change / (2 * STEP * middle)) for name, change in changes.items() if change and middle}
 
 
 # Bounds as expressions
 @record
 class FormulaBounds(Generic[T]):
-    """A lower and an upper end of one kind; the same object where they are equal."""
+    """A lower and an upper end of one kind; the same object if they are equal."""
 
     lower: T
     upper: T
 
 
 def bounds_of(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> FormulaBounds[s.Expr]:
-    """Lower and upper bounds on a formula, as expressions in sizes, where all names stand for amounts >= 0."""
+    """Return lower and upper bounds on a formula, as expressions in sizes, for amounts >= 0."""
     return fold(expr, _Expressions(values))
 
 
@@ -241,18 +241,18 @@ class _Expressions:
     def binary(
         self, op: str, left: FormulaBounds[s.Expr], right: FormulaBounds[s.Expr], expr: s.Binary
     ) -> FormulaBounds[s.Expr]:
-        def made(a: s.Expr, b: s.Expr) -> s.Expr:
+        def rebuild(a: s.Expr, b: s.Expr) -> s.Expr:
             return replace(expr, left=a, right=b)
 
         same = left.lower is left.upper and right.lower is right.upper
         if op in ("-", "/"):
-            return _both(made(left.lower, right.upper), made(left.upper, right.lower), same)
-        return _both(made(left.lower, right.lower), made(left.upper, right.upper), same)
+            return _both(rebuild(left.lower, right.upper), rebuild(left.upper, right.lower), same)
+        return _both(rebuild(left.lower, right.lower), rebuild(left.upper, right.upper), same)
 
     def call(self, function: str, values: Sequence[FormulaBounds[s.Expr]], expr: s.Call) -> FormulaBounds[s.Expr]:
-        low = replace(expr, arguments=tuple(each.lower for each in values))
-        high = replace(expr, arguments=tuple(each.upper for each in values))
-        return _both(low, high, all(each.lower is each.upper for each in values))
+        low = replace(expr, arguments=tuple(bound.lower for bound in values))
+        high = replace(expr, arguments=tuple(bound.upper for bound in values))
+        return _both(low, high, all(bound.lower is bound.upper for bound in values))
 
 
 def _both(lower: s.Expr, upper: s.Expr, same: bool) -> FormulaBounds[s.Expr]:

@@ -1,4 +1,4 @@
-"""How metrics and the terms of a model grow: between expressions in sizes, up to constant factors."""
+"""Derive the growth of metrics and of terms of a model: between expressions in sizes, up to constant factors."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from archline.records import replace
 def of_formula(
     formula: s.Expr, metrics: Mapping[str, Growth], zero: Iterable[str] = (), *, coarse: bool = False
 ) -> Growth:
-    """The growth of a formula of metrics; quantities of the machine are constants, those in `zero` are 0.
+    """Return the growth of a formula of metrics; quantities of the machine are constants, those in `zero` are 0.
 
-    Where bounds are tight and a simpler expression is proved to be of the same order, that is given. A `coarse` one
-    takes min(1, e) between 0 and 1, which changes nothing where other terms lead.
+    If bounds are tight and a simpler expression is proved to be of the same order, that one is returned. A `coarse`
+    growth takes min(1, e) between 0 and 1, which changes nothing where other terms dominate.
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
-    nothing = [*zero, *(name for name, each in metrics.items() if each.is_zero)]
+    nothing = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
     plain = reduced(substituted(formula, {**constants, **dict.fromkeys(nothing, ZERO)}))
     if is_number(plain, 0):
         return Growth(ZERO, ZERO)
@@ -33,7 +33,7 @@ def of_formula(
     held = names_in(plain) & metrics.keys()
     facts = tuple(dict.fromkeys(fact for name in sorted(held) for fact in metrics[name].facts))
     growths = [metrics[name] for name in sorted(held)]
-    if any(each.lower is None or each.upper is None for each in growths):
+    if any(growth.lower is None or growth.upper is None for growth in growths):
         return Growth(None, None, facts)
     ends = {name: both_ends(metrics[name]) for name in held}
     bounds = FormulaBounds(bounds_of(lowest, ends).lower, bounds_of(highest, ends).upper)
@@ -44,48 +44,48 @@ def of_formula(
     lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or reduced(bounds.lower)
     upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or reduced(bounds.upper)
     candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
-    found = simplified(Growth(lower, upper, facts), candidates, domain)
-    vacuous = not found.tight and found.lower is not None and is_number(found.lower, 0)
-    return replace(found, lower=None) if vacuous else found
+    simplest = simplified(Growth(lower, upper, facts), candidates, domain)
+    vacuous = not simplest.tight and simplest.lower is not None and is_number(simplest.lower, 0)
+    return replace(simplest, lower=None) if vacuous else simplest
 
 
 def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
-    """Amounts a - b, which are 0 at least, as a for an upper bound and as 0 for a lower one: growth cannot subtract."""
+    """Relax a - b, which is at least 0: to a for an upper bound, to 0 for a lower one; growth cannot subtract."""
     match expr:
         case s.Binary(op="-", left=left):
             return _without_differences(left, upper=upper) if upper else ZERO
         case s.Binary(op=op, left=left, right=right):
-            first, second = (_without_differences(each, upper=upper) for each in (left, right))
+            first, second = (_without_differences(side, upper=upper) for side in (left, right))
             return reduced(s.Binary(op, first, second, span=expr.span))
         case s.Call(function=function, arguments=arguments):
-            without = tuple(_without_differences(each, upper=upper) for each in arguments)
+            without = tuple(_without_differences(argument, upper=upper) for argument in arguments)
             return reduced(s.Call(function, without, span=expr.span))
         case _:
             return expr
 
 
 def both_ends(growth: Growth) -> FormulaBounds[s.Expr]:
-    """The bounds of a growth that is known from both sides."""
+    """Return the bounds of a growth that has both."""
     assert growth.lower is not None
     assert growth.upper is not None
     return FormulaBounds(growth.lower, growth.lower if growth.tight else growth.upper)
 
 
 def _orders(growths: Iterable[Growth]) -> list[s.Expr]:
-    return [end for each in growths for end in (each.upper, each.lower) if end is not None]
+    return [end for growth in growths for end in (growth.upper, growth.lower) if end is not None]
 
 
 def _sums(growths: list[Growth]) -> list[s.Expr]:
-    ends = [each.upper for each in growths if each.upper is not None]
+    ends = [growth.upper for growth in growths if growth.upper is not None]
     return [
         s.Binary("+", left, right, span=left.span) for index, left in enumerate(ends) for right in ends[index + 1 :]
     ]
 
 
 def of_terms(applied: ModelOnMachine, metrics: Mapping[str, Growth]) -> dict[str, Growth]:
-    """The growth of the energy's terms and of the energy on a machine."""
+    """Return the growth of each energy term, and of the energy, on a machine."""
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)
-    found = {name: of_formula(applied.formula(name), metrics, zero) for name in names}
+    growths = {name: of_formula(applied.formula(name), metrics, zero) for name in names}
     whole = applied.complete(applied.model.expanded(applied.model.expression))
-    return {**found, "energy": of_formula(whole, metrics, zero, coarse=True)}
+    return {**growths, "energy": of_formula(whole, metrics, zero, coarse=True)}

@@ -1,4 +1,4 @@
-"""What is derived of an algorithm in sizes, for models: forms and growth, at all sizes or where more facts hold."""
+"""Costs of an algorithm in sizes, for models, are forms and growths: at all sizes or under more facts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from archline.language.substitution import facts_in_sizes
 from archline.records import record
 
 FACTOR = 16
-"""Exact costs of the same order are within this factor of each other, or compared by their growths."""
+"""Exact costs of the same order are compared up to this factor, and else by their growths."""
 
 
 @record(eq=False)
@@ -41,64 +41,68 @@ class InSizes:
 
     @property
     def costs(self) -> Costs:
-        """What its growth is found by; on a grid several processors wide without io, which no model takes."""
+        """The costs that growths are derived from; on a grid of several processors without io, which no model takes."""
         return self.derived.without_io if self.when else self.derived.costs
 
     @cached_property
     def where(self) -> tuple[s.Fact, ...]:
-        """All facts of the sizes; on a grid in sizes alone, where these say how many processors it has."""
+        """All facts of the sizes; on a grid in sizes alone, if these determine the number of processors."""
         return facts_in_sizes(self.derived.node)
 
     def ratio(self, other: InSizes, metric: str) -> str | None:
-        """That a metric is proved to be that of another algorithm ("1"), or that up to a constant factor ("Theta(1)").
+        """Return "1" if a metric is proved equal to that of another algorithm, "Theta(1)" if equal up to a constant.
 
-        At all sizes that both allow.
+        The proof is for all sizes that both allow.
         """
-        one, two = self.derived.cost(metric), other.derived.cost(metric)
-        if not one.exact or not two.exact or one.upper is None or two.upper is None:
+        first, second = self.derived.cost(metric), other.derived.cost(metric)
+        if not first.exact or not second.exact or first.upper is None or second.upper is None:
             return None
-        facts, mine, its = declared_scope(self.derived.module, self.derived.node).facts, one.upper, two.upper
-        for times, known in ((1, "1"), (FACTOR, "Theta(1)")):
+        facts, mine, its = (
+            declared_scope(self.derived.module, self.derived.node).facts,
+            first.upper,
+            second.upper,
+        )
+        for times, relation in ((1, "1"), (FACTOR, "Theta(1)")):
             if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
-                return known
+                return relation
         return None
 
     def growth(self, metric: str) -> Growth:
-        """How a metric grows, under the facts of the sizes and those that its growth depends on."""
+        """Return the growth of a metric, under the facts of the sizes and of its growth."""
         if metric in PER_LEVEL:
             # Of a cache of one size, which nothing is said of in sizes.
             return Growth(None, None)
         cost = self.derived.cost(metric)
         if cost.upper is not None and not cost.upper:
             return Growth(ZERO, ZERO, self.where)
-        found = growth_of(self.derived.module, self.derived.node, self.costs, cost)
-        if self.derived.node.grid and found.tight is not None and found.tight.tight:
-            return Growth(found.tight.upper, found.tight.upper, (*self.where, *found.tight.where))
-        if not found.under:
-            return Growth(found.lower if found.known else self._lower(cost, found.lower), found.upper, self.where)
-        if len(found.under) > 1:
+        form = growth_of(self.derived.module, self.derived.node, self.costs, cost)
+        if self.derived.node.grid and form.tight is not None and form.tight.tight:
+            return Growth(form.tight.upper, form.tight.upper, (*self.where, *form.tight.where))
+        if not form.under:
+            return Growth(form.lower if form.known else self._lower(cost, form.lower), form.upper, self.where)
+        if len(form.under) > 1:
             return Growth(None, None, self.where)
-        (only,) = found.under
+        (only,) = form.under
         return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *only.where))
 
     def _lower(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
-        """What a cost is Omega of; io also by the lower bound for any schedule."""
-        found = cost.orderless
-        if found is None:
+        """Return a lower bound on the growth of a cost; for io also by the lower bound for any schedule."""
+        lower_bound = cost.orderless
+        if lower_bound is None:
             return lower
-        known = declared_scope(self.derived.module, self.derived.node).facts
+        facts = declared_scope(self.derived.module, self.derived.node).facts
         sizes = self.derived.module.signatures[self.derived.node].size_names
         if lower is None:
             # A bound that holds from sizes of 2 on is no claim about all sizes.
-            return io_growth_lower_bound(self.costs, cost, known) if not above_one(found, sizes, known) else None
-        floors = {each.power: each.iterations for each in found.floors if each.power}
+            return io_growth_lower_bound(self.costs, cost, facts) if not above_one(lower_bound, sizes, facts) else None
+        floors = {floor.power: floor.iterations for floor in lower_bound.floors if floor.power}
         counts = (
-            (growth_in_sizes(self.costs, each, sizes, self.where, known), power) for power, each in floors.items()
+            (growth_in_sizes(self.costs, iterations, sizes, self.where, facts), power)
+            for power, iterations in floors.items()
         )
-        return b.total((False, each) for each in (lower, *(per_line(count, power) for count, power in counts if count)))
+        return b.total((False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count)))
 
     def symbolic(self, metric: str) -> SymbolicMetric:
-        """A metric in sizes."""
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", Ends(metric, metric), ends=(b.name(metric),) * 2)
         cost, write = self.derived.cost(metric), self.derived.write
@@ -107,9 +111,9 @@ class InSizes:
         growth = growth_text(orders)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
-        shown = [each for each in cost.alternatives if each.shown]
         regimes, few = (
-            tuple((each.when, write(each.upper)) for each in some) for some in (shown, select_regimes(shown))
+            tuple((bound.where.when, write(bound.value)) for bound in bounds)
+            for bounds in (cost.by_cache, select_regimes(cost.by_cache))
         )
         growth = short_growth(growth) if growth is not None and self.shorten else growth
         bounds = Ends(write(cost.lower), write(cost.upper))

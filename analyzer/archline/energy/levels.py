@@ -1,12 +1,13 @@
-"""Levels of caches in the energy roofline: each serves what the levels before it do not hold.
+"""Caches are levels of the energy roofline: each serves the accesses that miss in the levels before it.
 
-Each level is an ideal cache of its own: of Z = capacity/word words, fully associative, with optimal replacement, in the
+Each level is a separate ideal cache: of Z = capacity/word words, fully associative, with optimal replacement, in the
 serial order. The first serves every access, the next one what the first fetches and writes back, and slow memory what
 the last one does: L(k+1) serves `bytes` at the Z and L of Lk. Optimal replacement and LRU keep in a smaller cache a
 part of what they keep in a larger one of the same lines (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for
-storage hierarchies, IBM Systems Journal 9(2), 1970), so that caches simulated by themselves are an inclusive hierarchy
+storage hierarchies, IBM Systems Journal 9(2), 1970), so that caches simulated separately are an inclusive hierarchy
 too; Frigo, Leiserson, Prokop and Ramachandran, Cache-oblivious algorithms, FOCS 1999, reduce such a hierarchy of LRU
 caches to one ideal cache for each level.
+
 """
 
 from __future__ import annotations
@@ -27,27 +28,31 @@ IN_WORDS = "*word/(8*byte_per_word)"
 """`bytes` are of words of 8 B; this factor makes them those of the machine's words."""
 MEMORY = "memory"
 OF_TWO_TERMS = "effective energy balance"
-"""The figure that gives the energy where computation and slow memory alone take some."""
+"""The figure that gives the energy if computation and slow memory are its only terms."""
 
 
 def with_levels(model: Model, machine: Machine) -> Model:
-    """The roofline with the levels that a machine has. Raises ArchlineError (AL458) where it has none.
+    """Return the roofline with the levels of a machine. Raises ArchlineError (AL458) if the machine has none.
 
-    A level without a bandwidth is no side of the time.
+    A level without a bandwidth has no time of its own.
     """
-    known = machine.quantities
-    levels = tuple(level for level in LEVELS if f"{level}_capacity" in known)
-    unknown = without_capacity(known)
+    held = machine.quantities
+    levels = tuple(level for level in LEVELS if f"{level}_capacity" in held)
+    unknown = without_capacity(held)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
         hint = f"its file says so in `[level.{missing[:2]}.quantity.capacity]`; or give --parameter {missing}=32KiB"
         raise error(rules.UNSUITED_MACHINE, message, hint=hint)
     served = ["accesses*word", *(f"{level}_bytes{IN_WORDS}" for level in levels[:-1])]
-    energy = {level: f"{level}_energy*{each}" for level, each in zip(levels, served, strict=True)}
-    times = {level: f"{each}/{level}_bandwidth" for level, each in zip(levels, served, strict=True)}
+    energy = {level: f"{level}_energy*{amount}" for level, amount in zip(levels, served, strict=True)}
+    times = {level: f"{amount}/{level}_bandwidth" for level, amount in zip(levels, served, strict=True)}
     first = {"computation": model.sides["computation"]}
-    sides = {**first, **{level: each for level, each in times.items() if f"{level}_bandwidth" in known}, **model.sides}
+    sides = {
+        **first,
+        **{level: time for level, time in times.items() if f"{level}_bandwidth" in held},
+        **model.sides,
+    }
     return replace(
         model,
         time=f"max({', '.join(sides.values())})",
@@ -64,10 +69,10 @@ def with_levels(model: Model, machine: Machine) -> Model:
 
 @record
 class Level:
-    """What a level does in an answer, or slow memory, the last one.
+    """A level of caches in an answer, or slow memory, the last one.
 
-    `served` are the bytes that it serves, `misses` the lines and `bytes` those that it fetches and writes back; `time`
-    is None where its bandwidth is not known, `energy` where its energy is not, and of slow memory there are no misses.
+    `served` are the bytes that it serves, `misses` the lines and `bytes` the bytes that it fetches and writes back.
+    `time` is None without a bandwidth, `energy` without an energy per byte, and `misses` for slow memory.
     """
 
     name: str
@@ -82,15 +87,15 @@ class Level:
 
 
 def by_level(estimate: Estimate) -> Iterator[Level]:
-    """The levels of an answer by a model that has levels, from the processor on, and slow memory."""
-    known, amounts = estimate.machine.values, estimate.amounts
-    word, served = known["word"], amounts["accesses"].times(known["word"])
+    """Iterate over the levels of an answer by a model with levels, from the processor to slow memory."""
+    quantities, amounts = estimate.machine.values, estimate.amounts
+    word, served = quantities["word"], amounts["accesses"].times(quantities["word"])
     for name in (*estimate.model.levels, MEMORY):
         time, moved = estimate.sides.get(name), amounts.get(f"{name}_bytes")
         share = time.middle / estimate.time.middle if time and estimate.time and estimate.time.middle else None
-        line = None if name == MEMORY else known.get(f"{name}_line", known.get("line"))
+        line = None if name == MEMORY else quantities.get(f"{name}_line", quantities.get("line"))
         yield Level(
-            name, known.get(f"{name}_capacity"), line, served,
+            name, quantities.get(f"{name}_capacity"), line, served,
             amounts.get(f"{name}_io"), moved, time, share, estimate.terms.get(name),
         )  # fmt: skip
         # Formulas typed by hand may have the traffic itself.

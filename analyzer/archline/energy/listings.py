@@ -1,4 +1,4 @@
-"""Listings of a machine, as `lscpu` and `nvidia-smi` print them: rows of a key and a value, whatever their format."""
+"""Listings of a machine are read here, as `lscpu` and `nvidia-smi` print them: rows of a key and a value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAKES = {
     "lscpu": "`LC_ALL=C lscpu -B > FILE` makes one, and `LC_ALL=C lscpu -C >> FILE` adds the lines of its caches",
     "nvidia-smi": "`nvidia-smi -q > FILE` makes one",
 }
-"""The commands whose listings are read."""
+"""The commands whose listings are read, with how to make one."""
 _NO_VALUES = ("", "-", "N/A", "[N/A]", "[Not Supported]", "None", "Unknown")
 _OTHER_TEXTS = {
     r"\s*processor\s*:\s*\d": "it is /proc/cpuinfo",
@@ -29,10 +29,7 @@ _OTHER_TEXTS = {
 
 @record
 class ListedRow:
-    """A row: its key, which begins with the sections that it is in (`Max Clocks/SM`), its value, its place.
-
-    Of several devices in a listing it is of that of this number.
-    """
+    """A row: its key, which begins with its sections (`Max Clocks/SM`), its value, place and number of device."""
 
     key: str
     value: str
@@ -43,14 +40,14 @@ class ListedRow:
         return f"line {self.span.line}, {self.key}: {self.value}"
 
     def number(self, unit: str = "") -> Fraction:
-        """A number above 0, with its unit behind it or alone. Raises ArchlineError (AL493)."""
-        found = re.fullmatch(rf"(\d{{1,15}}(?:[.,]\d{{1,6}})?)\s*(?:{unit})?", self.value)
-        if found is None or not (number := Fraction(found[1].replace(",", "."))):
+        """Return a number above 0, followed by its unit or alone. Raises ArchlineError (AL493)."""
+        match = re.fullmatch(rf"(\d{{1,15}}(?:[.,]\d{{1,6}})?)\s*(?:{unit})?", self.value)
+        if match is None or not (number := Fraction(match[1].replace(",", "."))):
             raise self.refused(f"a number above 0{unit and f' of {unit}'}")
         return number
 
     def refused(self, expected: str) -> Exception:
-        """The error for a value that is not what is expected."""
+        """Return the error for a value that differs from the expected form."""
         hint = "take the listing as it was printed, or leave out this row"
         message = f"`{self.key}` is `{self.value[:40]}`, which is not {expected}"
         return error(rules.LISTING, message, span=self.span, hint=hint)
@@ -65,14 +62,14 @@ class Listing:
     rows: dict[str, list[ListedRow]] = field(hash=False)
 
     def refused(self, reason: str, line: int = 1) -> Exception:
-        """The error for a file that is not a listing of the command."""
+        """Return the error for a file that is not a listing of the command."""
         span = Span(self.source, line, 1, line, len(self.source.lines[line - 1]) + 1)
         message = f"`{self.source.path}` is not a listing of `{self.command}`: {reason}"
         return error(rules.LISTING, message, span=span, hint=MAKES[self.command])
 
 
 def read_listing(path: Path, command: str) -> Listing:
-    """A listing of a command. Raises ArchlineError: AL493 for something else, AL001 to AL006 for what is no text."""
+    """Read a listing of a command. Raises ArchlineError: AL493 for another text, AL001 to AL006 for no text."""
     source = read_source(path)
     listing = Listing(command, source, {})
     for number, line in enumerate(source.lines, 1):
@@ -97,7 +94,7 @@ def _row(source: Source, line: int, key: str, value: str, device: int = 0) -> Li
 
 
 def _text(source: Source) -> Iterator[ListedRow]:
-    """`lscpu`, and the table of `lscpu -C`, with rows `L1d ONE-SIZE`, ..."""
+    """Yield the rows of `lscpu`, and of the table of `lscpu -C`: `L1d ONE-SIZE`, ..."""
     columns: list[str] = []
     for number, line in enumerate(source.lines, 1):
         key, colon, value = (part.strip() for part in line.partition(":"))
@@ -115,35 +112,35 @@ def _text(source: Source) -> Iterator[ListedRow]:
 
 
 def _json(source: Source) -> Iterator[ListedRow]:
-    """`lscpu -J` and `lscpu -C -J`."""
+    """Yield the rows of `lscpu -J` and `lscpu -C -J`."""
     name = ""
-    for found in re.finditer(r'"([\w-]+)"\s*:\s*(?:"([^"\n]*)"|([\w.]+))', source.text):
-        key, value = found[1], found[2] or found[3] or ""
+    for match in re.finditer(r'"([\w-]+)"\s*:\s*(?:"([^"\n]*)"|([\w.]+))', source.text):
+        key, value = match[1], match[2] or match[3] or ""
         if key in ("field", "name"):
             name = value.removesuffix(":")
         else:
-            number = source.text.count("\n", 0, found.start()) + 1
+            number = source.text.count("\n", 0, match.start()) + 1
             yield _row(source, number, name if key == "data" else f"{name} {key.upper()}", value)
 
 
 def _sections(source: Source) -> Iterator[ListedRow]:
-    """`nvidia-smi -q`, also with `-x`: sections by indentation, an outermost one for each device."""
+    """Yield the rows of `nvidia-smi -q`, also with `-x`: sections by indentation, an outermost one for each device."""
     above: list[tuple[int, str]] = []
     device = 0
     for number, line in enumerate(source.lines, 1):
         depth, text = len(line) - len(line.lstrip()), line.strip()
-        above = [each for each in above if each[0] < depth]
-        if found := re.fullmatch(r"<(\w+)>(.*)</\w+>|(.+?)\s* : (.*)", text):
-            key, value = found[1] or found[3], found[2] or found[4] or ""
-            yield _row(source, number, "/".join([*(each for _, each in above), key]), value.strip(), device)
+        above = [section for section in above if section[0] < depth]
+        if match := re.fullmatch(r"<(\w+)>(.*)</\w+>|(.+?)\s* : (.*)", text):
+            key, value = match[1] or match[3], match[2] or match[4] or ""
+            yield _row(source, number, "/".join([*(title for _, title in above), key]), value.strip(), device)
         elif text and not text.startswith("</"):
             above.append((depth, text.strip("<>")))
             device += text.startswith(("GPU ", "<gpu "))
 
 
 def _columns(source: Source) -> Iterator[ListedRow]:
-    """`nvidia-smi --query-gpu=... --format=csv`; a unit may stand behind the name of a column."""
+    """Yield the rows of `nvidia-smi --query-gpu=... --format=csv`; a unit may follow the name of a column."""
     head, *rows = ([cell.strip() for cell in line.split(",")] for line in source.lines)
-    names = [each.partition(" [")[0] for each in head]
+    names = [heading.partition(" [")[0] for heading in head]
     for number, cells in enumerate(rows, 2):
         yield from (_row(source, number, name, cell, number) for name, cell in zip(names, cells, strict=False))

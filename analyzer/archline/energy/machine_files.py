@@ -1,4 +1,4 @@
-"""Machines by name and by file: TOML is read and checked, each mistake with its place."""
+"""Machines are found by name and read from files: TOML is checked, each mistake with its place."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ Path_ = tuple[str, ...]
 def read_machine(path: Path, collection: str = "", variant: str = "", above: tuple[Path, ...] = ()) -> Machine:
     """Read and check a machine file, in a variant of it, or in the default one.
 
-    `above` are the files that extend this one. Raises ArchlineError: AL001 to AL006 where it cannot be read as text,
-    AL452 where it is not TOML, AL453 to AL457 and AL461 to AL463, all of them at once, for what is wrong in it, and
-    AL464 for an unknown variant.
+    `above` are the files that extend this one. Raises ArchlineError: AL001 to AL006 if it cannot be read as text, AL452
+    if it is not TOML, AL453 to AL457 and AL461 to AL463, all together, for mistakes in it, and AL464 for an unknown
+    variant.
     """
     shown = str(path)
     # Reading a pipe or a device might never end.
@@ -86,7 +86,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
 
 
 def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
-    """The machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
+    """Return the machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
     name = data.get("extends")
     if not isinstance(name, str):
         if name is not None:
@@ -102,26 +102,26 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
         hint = "a path is relative to the folder of this file"
         raise error(rules.UNKNOWN_MACHINE, f"there is no file `{plain}` to extend", span=span, hint=hint)
     if path.resolve() in above:
-        circle = " -> ".join([*(each.stem for each in above[above.index(path.resolve()) :]), path.stem])
+        circle = " -> ".join([*(machine_file.stem for machine_file in above[above.index(path.resolve()) :]), path.stem])
         hint = "one of them must stand by itself"
         raise error(rules.EXTENDS, f"machines extend each other in a circle: {circle}", span=span, hint=hint)
     try:
         return read_machine(path, collection, variant, above)
     except ArchlineError as problem:
-        # An unknown variant is a mistake of this file.
-        raise ArchlineError([replace(each, span=each.span or span) for each in problem.diagnostics]) from None
+        # An unknown variant is a mistake of this file, which names it.
+        raise ArchlineError([replace(item, span=item.span or span) for item in problem.diagnostics]) from None
 
 
 @cache
 def documents() -> Mapping[str, str]:
-    """The citations of `machines/documents.toml`, by key."""
+    """Return the citations of `machines/documents.toml`, by key."""
     data = tomllib.loads((resource("machines") / "documents.toml").read_text(encoding="utf-8"))
     return {key: str(table["citation"]) for key, table in data.items()}
 
 
 @dataclass
 class _Reader:
-    """Turns parsed TOML into a machine and keeps all that is wrong with it."""
+    """The conversion of parsed TOML to a machine, with a list of all mistakes."""
 
     source: Source
     places: TomlPositions
@@ -137,15 +137,15 @@ class _Reader:
             self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
         quantities = self.with_levels(data, ())
         variants = data.get("variant", {})
-        if not isinstance(variants, dict) or not all(isinstance(each, dict) for each in variants.values()):
+        if not isinstance(variants, dict) or not all(isinstance(table, dict) for table in variants.values()):
             self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
             return None
         chosen = self.variant(name, data, variants, variant)
-        for each, table in variants.items():
-            path = ("variant", each)
-            self.check_keys(table, ("quantity", "level"), f"variant `{each}`", path)
-            own = self.with_levels(table, path)
-            quantities |= own if each == chosen else {}
+        for label, table in variants.items():
+            path = ("variant", label)
+            self.check_keys(table, ("quantity", "level"), f"variant `{label}`", path)
+            additions = self.with_levels(table, path)
+            quantities |= additions if label == chosen else {}
         if base is not None:
             quantities = overridden(base.quantities, quantities)
         notes = data.get("notes", [])
@@ -159,7 +159,7 @@ class _Reader:
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
-        self.findings += impossible({name: each for name, each in quantities.items() if each.formula is None})
+        self.findings += impossible({name: item for name, item in quantities.items() if item.formula is None})
         if self.findings:
             return None
         quantities = dict(resolved(quantities))
@@ -186,18 +186,18 @@ class _Reader:
         if variants and not default:
             self.report(rules.MACHINE_FORM, "a machine with variants has a `default_variant`", ("variant",))
         if chosen and chosen not in variants:
-            known = "it has " + ", ".join(f"`{name}@{each}`" for each in variants) if variants else "it has none"
+            hint = "it has " + ", ".join(f"`{name}@{item}`" for item in variants) if variants else "it has none"
             message = f"machine `{name}` has no variant `{chosen}`"
-            raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=known)
+            raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=hint)
         return chosen or default
 
     def with_levels(self, data: Mapping[str, Any], path: Path_) -> dict[str, Quantity]:
-        """The quantities of a machine or of a variant, those of the levels of its caches among them."""
-        found = self.quantities(data.get("quantity", {}), (*path, "quantity"))
+        """Return the quantities of a machine or of a variant, including those of the levels of its caches."""
+        result = self.quantities(data.get("quantity", {}), (*path, "quantity"))
         levels = data.get("level", {})
         if not isinstance(levels, dict):
             self.report(rules.MACHINE_FORM, f"`level` holds tables `{_LEVEL}`", (*path, "level"))
-            return found
+            return result
         for level, table in levels.items():
             place = (*path, "level", level)
             if level not in LEVELS:
@@ -207,18 +207,18 @@ class _Reader:
                 self.report(rules.MACHINE_FORM, f"level `{level}` is not a table", place, f"write tables `{_LEVEL}`")
             else:
                 self.check_keys(table, ("quantity",), f"level `{level}`", place)
-                found |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
-        return found
+                result |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
+        return result
 
     def quantities(self, tables: Any, path: Path_, level: str = "") -> dict[str, Quantity]:
         if not isinstance(tables, dict):
             self.report(rules.MACHINE_FORM, f"`{'.'.join(path)}` is not a table of quantities", path)
             return {}
-        found = {f"{level}{name}": self.quantity(name, table, (*path, name), level) for name, table in tables.items()}
-        return {name: each for name, each in found.items() if each is not None}
+        result = {f"{level}{name}": self.quantity(name, table, (*path, name), level) for name, table in tables.items()}
+        return {name: entry for name, entry in result.items() if entry is not None}
 
     def quantity(self, name: str, table: Any, path: Path_, level: str) -> Quantity | None:
-        name, own = f"{level}{name}", name
+        name, short = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
             hint = f"write a table `[{'.'.join(path)}]` with {_QUANTITY}"
@@ -227,7 +227,7 @@ class _Reader:
         if name not in QUANTITIES:
             hint = quantity_hint(name) or "docs/reference/machines.md lists the quantities"
             if level:
-                hint = did_you_mean(own, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
+                hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         if not level and name[:3] in _PREFIXES:
@@ -280,10 +280,12 @@ class _Reader:
             expr = parse_expression(text, self.source.path)
             check_units(expr, QUANTITIES[name].dimension)
         except ArchlineError as problem:
-            for each in problem.diagnostics:
-                span = self.places.span((*path, key), each.span)
-                hint = each.hint or f"`archline explain {each.rule.code}` says how formulas are written"
-                self.findings.append(Diagnostic(each.rule, f"`{key}` of {where}: {each.message}", span, hint=hint))
+            for item in problem.diagnostics:
+                span = self.places.span((*path, key), item.span)
+                of_units = f"`archline explain {rules.DIMENSION.code}` says how units combine"
+                of_formulas = f"`archline explain {rules.FORMULA.code}` says how formulas are written"
+                hint = item.hint or (of_units if item.rule is rules.DIMENSION else of_formulas)
+                self.findings.append(Diagnostic(item.rule, f"`{key}` of {where}: {item.message}", span, hint=hint))
             return None
         return expr
 
@@ -298,14 +300,14 @@ class _Reader:
         return kind
 
     def provenance(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> Provenance:
-        given = table.get("source", {})
-        if isinstance(given, str):
-            given = {"note": given}
-        if not isinstance(given, dict):
+        entries = table.get("source", {})
+        if isinstance(entries, str):
+            entries = {"note": entries}
+        if not isinstance(entries, dict):
             self.report(rules.MACHINE_FORM, f"the source of {where} is not a table", (*path, "source"))
             return Provenance()
-        self.check_keys(given, _SOURCE_KEYS, f"the source of {where}", (*path, "source"))
-        texts = {key: self.text(given, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
+        self.check_keys(entries, _SOURCE_KEYS, f"the source of {where}", (*path, "source"))
+        texts = {key: self.text(entries, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
         key = texts["document"]
         if key and key not in documents():
             hint = did_you_mean(key, documents()) or "documents are " + ", ".join(documents())
@@ -358,7 +360,7 @@ class _Reader:
     def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:
         for key in table:
             if key not in allowed:
-                # A table of a quantity without `quantity.`
+                # This may be a table of a quantity without `quantity.`.
                 level = path[-2:-1] == ("level",)
                 meant = closest(key, OF_LEVEL) if level else None
                 if not path and not closest(key, allowed, 0.75):
@@ -375,25 +377,25 @@ class _Reader:
 
 
 def machine_names() -> tuple[str, ...]:
-    """The machines that come with archline, as `collection/name`, sorted."""
+    """Return the machines that come with archline, as `collection/name`, sorted."""
     return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in resource("machines").glob("*/*.toml")))
 
 
 def machines() -> tuple[Machine, ...]:
-    """All machines that come with archline, in the order of `machine_names`, in their default variants."""
+    """Return all machines that come with archline, in the order of `machine_names`, in their default variants."""
     return tuple(machine(name) for name in machine_names())
 
 
 def other_peaks(of: Machine) -> dict[str, Fraction]:
-    """The peaks of the other variants of one of archline's own machines."""
-    plain, _, own = of.name.partition("@")
-    names = [each for each in of.variants if each != own] if of.collection else []
-    found = {each: machine(f"{of.collection}/{plain}@{each}").values.get("peak") for each in names}
-    return {each: peak for each, peak in found.items() if peak is not None}
+    """Return the peaks of the other variants of one of archline's own machines."""
+    plain, _, own_variant = of.name.partition("@")
+    names = [name for name in of.variants if name != own_variant] if of.collection else []
+    peaks = {name: machine(f"{of.collection}/{plain}@{name}").values.get("peak") for name in names}
+    return {name: peak for name, peak in peaks.items() if peak is not None}
 
 
 def without_variant(name: str) -> tuple[str, str]:
-    """`NAME@VARIANT` as its two parts; the folders of a path may hold an `@` too."""
+    """Split `NAME@VARIANT` in its two parts; the folders of a path may contain an `@` too."""
     if name.endswith(".toml"):
         return name, ""
     plain, at, variant = name.rpartition("@")
@@ -401,9 +403,10 @@ def without_variant(name: str) -> tuple[str, str]:
 
 
 def machine(name: str) -> Machine:
-    """The machine of this name (`xeon-e5-2650l-v3`, `ice/xeon-e5-2650l-v3`, `gtx-580@single`), or of a `.toml` path.
+    """Return the machine of a name (`xeon-e5-2650l-v3`, `ice/xeon-e5-2650l-v3`, `gtx-580@single`), or of a `.toml`
+    path.
 
-    Raises ArchlineError: AL450 for an unknown name, AL451 for one that several collections have, AL464 for an unknown
+    Raises ArchlineError: AL450 for an unknown name, AL451 for a name in several collections, AL464 for an unknown
     variant, and as `read_machine` does for a file.
     """
     plain, variant = without_variant(name)
@@ -414,10 +417,10 @@ def machine(name: str) -> Machine:
 
 
 def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
-    """The file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
-    known = machine_names()
-    found = [entry for entry in known if name in (entry, entry.partition("/")[2])]
-    match found:
+    """Return the file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
+    names = machine_names()
+    matches = [entry for entry in names if name in (entry, entry.partition("/")[2])]
+    match matches:
         case [entry]:
             return resource("machines") / f"{entry}.toml", entry.partition("/")[0]
         case [] if os.path.isdir(name):
@@ -425,24 +428,24 @@ def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
             hint = "name a file in it; `archline machines` lists the names"
         case []:
             message = f"there is no machine `{name}`"
-            hint = _candidates(name.lower(), known) or "`archline machines` lists the machines"
+            hint = _candidates(name.lower(), names) or "`archline machines` lists the machines"
         case _:
-            hint = "say which: " + ", ".join(f"`{entry}`" for entry in found)
+            hint = "say which: " + ", ".join(f"`{entry}`" for entry in matches)
             raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", span=span, hint=hint)
     raise error(rules.UNKNOWN_MACHINE, message, span=span, hint=hint)
 
 
-def _candidates(name: str, known: Sequence[str]) -> str | None:
-    """The machines whose names hold a name that is none, else one that is spelt like it."""
-    holding = [f"`{entry.partition('/')[2]}`" for entry in known if name and name in entry]
+def _candidates(name: str, names: Sequence[str]) -> str | None:
+    """Suggest the machines whose names contain a text, else one with a similar name."""
+    holding = [f"`{entry.partition('/')[2]}`" for entry in names if name and name in entry]
     if not holding:
-        return did_you_mean(name, [*known, *(entry.partition("/")[2] for entry in known)])
+        return did_you_mean(name, [*names, *(entry.partition("/")[2] for entry in names)])
     more = len(holding) - MOST_CANDIDATES
     *before, last = [*holding[:MOST_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
     return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"
 
 
 def machine_with(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
-    """A machine, or that of a name, with quantities given by hand. Raises ArchlineError."""
-    found = chosen if isinstance(chosen, Machine) else machine(chosen)
-    return found.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})
+    """Return a machine, given or by name, with quantities given by hand. Raises ArchlineError."""
+    base = chosen if isinstance(chosen, Machine) else machine(chosen)
+    return base.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})

@@ -1,4 +1,4 @@
-"""Machines: their quantities, each with a value, a unit, a kind and a source, and how they are found by name."""
+"""Machines have quantities, each with a value, a unit, a kind and a source; parameters of a command set some."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from archline.records import field, record, replace
 
 KINDS = ("peak", "measured", "fitted", "rated", "inferred", "assumed", "definition")
 DERIVED, GIVEN = "derived", "given"
-"""Kinds of what a formula gives, and of what the command line does."""
+"""The kinds of quantities that a formula gives, and that the command line gives."""
 
 
 @record(slots=True)
 class Provenance:
-    """Where a number is from: a document (its key and its citation), a place in it, what stands there, a remark."""
+    """The source of a number: a document (its key and its citation), a place in it, the quoted text, a remark."""
 
     document: str = ""
     citation: str = ""
@@ -54,10 +54,10 @@ class Provenance:
 
 @record(slots=True)
 class Quantity:
-    """A number of a machine: its exact `value` in the base unit of the registry, and how its file has it.
+    """A number of a machine: its exact `value` in the base unit of the registry, and as its file has it.
 
     `formula` gives it from other quantities; `check` is a formula that should give the same number. `doubling` is in
-    years, below 0 where the number halves instead.
+    years, below 0 if the number halves instead.
     """
 
     name: str
@@ -74,12 +74,11 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """The base unit."""
         return QUANTITIES[self.name].unit
 
     @property
     def meaning(self) -> str:
-        """What it is, in the words of the registry."""
+        """The meaning of the quantity, from the registry."""
         return QUANTITIES[self.name].meaning
 
 
@@ -92,8 +91,8 @@ ASSUMED_WORD = Quantity(
 class Machine:
     """A machine: its quantities by name, and where its file is from.
 
-    `name` is the file's name without its suffix, with `@VARIANT` where it has variants; `collection` is its folder
-    under `machines/` (the paper), or empty for a file of the user's own.
+    `name` is the file's name without its suffix, with `@VARIANT` if it has variants; `collection` is its folder under
+    `machines/` (the paper), or empty for a file of the user's own.
     """
 
     name: str
@@ -111,54 +110,56 @@ class Machine:
     @cached_property
     def values(self) -> Mapping[str, Fraction]:
         """The value of each quantity, and of the constants, in base units."""
-        constants = {name: each.value for name, each in CONSTANTS.items() if each.value is not None}
-        return {**constants, **{name: each.value for name, each in self.quantities.items()}}
+        constants = {name: constant.value for name, constant in CONSTANTS.items() if constant.value is not None}
+        return {**constants, **{name: quantity.value for name, quantity in self.quantities.items()}}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What is taken for what its file does not say."""
+        """Assumptions about quantities that the machine's file leaves out."""
         if self.quantities.get("word") != ASSUMED_WORD:
             return ()
         return (f"words of 8 B, of which `{self.name}` says nothing (--parameter word=4: single precision)",)
 
     def with_parameters(self, given: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
-        """The machine with these quantities set, and those that follow from them computed anew.
+        """Return the machine with these quantities set, and all formulas evaluated again.
 
         Raises ArchlineError (AL457) for numbers that no machine has, unless an optimisation over real numbers `tried`
-        them.
+        these values.
         """
-        found = {**self.quantities, **given}
-        if not tried and (problems := impossible(found, given)):
+        quantities = {**self.quantities, **given}
+        if not tried and (problems := impossible(quantities, given)):
             raise ArchlineError(problems)
-        return replace(self, quantities=resolved(found)) if given else self
+        return replace(self, quantities=resolved(quantities)) if given else self
 
     def in_year(self, year: int) -> Machine:
-        """The machine with every quantity that has a doubling time carried on to a year (Czechowski et al. 2011,
-        Table 1). Values are those of floating-point powers. Raises ArchlineError (AL458) without a year of its own.
+        """Return the machine with quantities that have a doubling time extrapolated to a year.
+
+        See Czechowski et al. 2011, Table 1. Values are those of floating-point powers. Raises ArchlineError (AL458)
+        without a year of its own.
         """
         if self.year is None:
             hint = "a machine with trends has a `year`, and a `doubling_years` or `halving_years` for each quantity"
             raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
         try:
             moved = {
-                name: self._carried(each, each.value * Fraction(2.0 ** ((year - self.year) / float(each.doubling))))
-                for name, each in self.quantities.items()
-                if each.doubling is not None
+                name: self._carried(item, item.value * Fraction(2.0 ** ((year - self.year) / float(item.doubling))))
+                for name, item in self.quantities.items()
+                if item.doubling is not None
             }
         except OverflowError:
             message = f"the trends of machine `{self.name}` give no number for the year {year}"
             raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year closer to {self.year}") from None
         return replace(self, quantities=resolved({**self.quantities, **moved}), year=year)
 
-    def _carried(self, each: Quantity, value: Fraction) -> Quantity:
-        shown = format_si(value, "" if each.unit == "1" else each.unit)
-        return replace(each, value=value, as_written=f"{shown} ({self.year}: {each.as_written})")
+    def _carried(self, quantity: Quantity, value: Fraction) -> Quantity:
+        shown = format_si(value, "" if quantity.unit == "1" else quantity.unit)
+        return replace(quantity, value=value, as_written=f"{shown} ({self.year}: {quantity.as_written})")
 
     def checked(self) -> Mapping[str, Fraction]:
-        """For each quantity with a `check`, the value that this formula gives. Raises ArchlineError (AL462)."""
-        known = {name: Interval.of(value) for name, value in self.values.items()}
+        """Evaluate the `check` of each quantity that has one. Raises ArchlineError (AL462)."""
+        values = {name: Interval.of(value) for name, value in self.values.items()}
         return {
-            name: _value(each, each.check, known) for name, each in self.quantities.items() if each.check is not None
+            name: _value(item, item.check, values) for name, item in self.quantities.items() if item.check is not None
         }
 
 
@@ -170,19 +171,19 @@ def _value(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -
         raise error(rules.FORMULA, message, span=quantity.span, hint="a quantity that it divides by is 0") from None
 
 
-def overridden(quantities: Mapping[str, Quantity], given: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    """The quantities with others in their place; printed numbers whose `check` reads one of these follow the check."""
-    changed = given.keys()
+def overridden(quantities: Mapping[str, Quantity], overrides: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """Override quantities; printed numbers whose `check` reads one of the given quantities follow the check."""
+    changed = overrides.keys()
     follow = {
-        name: replace(each, formula=each.check, kind=DERIVED, as_written=format_expression(each.check))
-        for name, each in quantities.items()
-        if each.check is not None and name not in given and names_in(each.check) & changed
+        name: replace(item, formula=item.check, kind=DERIVED, as_written=format_expression(item.check))
+        for name, item in quantities.items()
+        if item.check is not None and name not in overrides and names_in(item.check) & changed
     }
-    return {**quantities, **follow, **given}
+    return {**quantities, **follow, **overrides}
 
 
 def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-    """The quantities with all formulas evaluated. Raises ArchlineError (AL457, AL462) where one gives no amount."""
+    """Return the quantities, formulas evaluated. Raises ArchlineError (AL457, AL462) for one without an amount."""
     done: dict[str, Quantity] = {}
 
     def value(name: str, path: tuple[str, ...]) -> Interval:
@@ -190,27 +191,27 @@ def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
             done[name] = evaluated(quantities[name], path)
         return Interval.of(done[name].value)
 
-    def evaluated(each: Quantity, path: tuple[str, ...]) -> Quantity:
-        taken = {name for formula in (each.formula, each.check) if formula is not None for name in names_in(formula)}
+    def evaluated(item: Quantity, path: tuple[str, ...]) -> Quantity:
+        taken = {name for formula in (item.formula, item.check) if formula is not None for name in names_in(formula)}
         missing = sorted(taken - quantities.keys() - CONSTANTS.keys())
         if missing:
-            message = f"a formula of `{each.name}` takes `{missing[0]}`, which the machine does not have"
+            message = f"a formula of `{item.name}` takes `{missing[0]}`, which the machine does not have"
             hint = did_you_mean(missing[0], quantities) or f"add a table `[quantity.{missing[0]}]`"
-            raise error(rules.FORMULA, message, span=each.span, hint=hint)
-        if each.formula is None:
-            return each
-        if each.name in path:
-            circle = " -> ".join((*path[path.index(each.name) :], each.name))
+            raise error(rules.FORMULA, message, span=item.span, hint=hint)
+        if item.formula is None:
+            return item
+        if item.name in path:
+            circle = " -> ".join((*path[path.index(item.name) :], item.name))
             hint = "one of them needs a `value`"
-            raise error(rules.FORMULA, f"formulas go round in a circle: {circle}", span=each.span, hint=hint)
-        known = {name: value(name, (*path, each.name)) for name in names_in(each.formula) if name not in CONSTANTS}
-        known |= {name: Interval.of(one.value) for name, one in CONSTANTS.items() if one.value is not None}
-        result = _value(each, each.formula, known)
+            raise error(rules.FORMULA, f"formulas go round in a circle: {circle}", span=item.span, hint=hint)
+        inputs = {name: value(name, (*path, item.name)) for name in names_in(item.formula) if name not in CONSTANTS}
+        inputs |= {name: Interval.of(item.value) for name, item in CONSTANTS.items() if item.value is not None}
+        result = _value(item, item.formula, inputs)
         if result < 0:
-            message = f"the formula of `{each.name}`, `{format_expression(each.formula)}`, gives a number below 0"
+            message = f"the formula of `{item.name}`, `{format_expression(item.formula)}`, gives a number below 0"
             hint = "quantities of a machine are 0 or more"
-            raise error(rules.IMPOSSIBLE_NUMBER, message, span=each.span, hint=hint)
-        return replace(each, value=result)
+            raise error(rules.IMPOSSIBLE_NUMBER, message, span=item.span, hint=hint)
+        return replace(item, value=result)
 
     for name in quantities:
         value(name, ())
@@ -223,80 +224,83 @@ _WHOLE = (
     "cores",
     "simd",
     "dimms",
-    *(f"{each}_{name}" for each in LEVELS for name in ("line", "shared")),
+    *(f"{level}_{name}" for level in LEVELS for name in ("line", "shared")),
 )
 
 
 def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
-    """What is wrong (AL457) with some quantities: a rate of 0, half a core, a line that is not made of words."""
+    """Return errors (AL457) in quantities: a rate of 0, half a core, a line that does not consist of whole words."""
     wrong: dict[str, str] = {}
-    for name in (each for each in quantities if each in of):
+    for name in (candidate for candidate in quantities if candidate in of):
         # Times, energies and powers may be 0.
         if quantities[name].value == 0 and QUANTITIES[name].unit[0] not in "JsW":
             wrong[name] = f"`{name}` is 0"
         elif name in _WHOLE and quantities[name].value.denominator != 1:
             wrong[name] = f"`{name}`, {quantities[name].as_written}, is not a whole number"
     word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
-    for name in ("line", *(f"{each}_line" for each in LEVELS)):
-        own = quantities.get(name)
-        if own and word and word.value and own.value % word.value and {"word", name} & set(of):
-            wrong[name] = f"a line of {own.as_written} is not a whole number of words of {word.as_written}"
+    for name in ("line", *(f"{level}_line" for level in LEVELS)):
+        quantity = quantities.get(name)
+        if quantity and word and word.value and quantity.value % word.value and {"word", name} & set(of):
+            wrong[name] = f"a line of {quantity.as_written} is not a whole number of words of {word.as_written}"
     if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
         wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
     wrong |= dict(_wrong_levels(quantities))
     hint = "rates and sizes are above 0, a word of 8 B, a line of 64 B, say; leave out what is not known"
     of_level = "a capacity is that of one cache, in whole lines; levels are numbered from the processor on"
     return [
-        Diagnostic(rules.IMPOSSIBLE_NUMBER, each, quantities[name].span, hint=of_level if name[:2] in LEVELS else hint)
-        for name, each in wrong.items()
+        Diagnostic(rules.IMPOSSIBLE_NUMBER, text, quantities[name].span, hint=of_level if name[:2] in LEVELS else hint)
+        for name, text in wrong.items()
     ]
 
 
 def _wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
-    """Capacities of levels that are not whole lines, or below that of the level before."""
+    """Yield capacities of levels that are not whole lines, or smaller than that of the level before."""
     before: Quantity | None = None
     for level in LEVELS:
-        own, line = quantities.get(f"{level}_capacity"), quantities.get(f"{level}_line", quantities.get("line"))
-        if own is None:
+        size, line = quantities.get(f"{level}_capacity"), quantities.get(f"{level}_line", quantities.get("line"))
+        if size is None:
             continue
-        if line and line.value and own.value % line.value:
-            yield own.name, f"a capacity of {own.as_written} is not a whole number of lines of {line.as_written}"
-        if before is not None and own.value < before.value:
-            said = (
-                f"level `{level}` of {own.as_written} is smaller than level `{before.name[:2]}` of {before.as_written}"
+        if line and line.value and size.value % line.value:
+            yield (
+                size.name,
+                f"a capacity of {size.as_written} is not a whole number of lines of {line.as_written}",
             )
-            yield own.name, f"{said} before it"
-        before = own
+        if before is not None and size.value < before.value:
+            text = (
+                f"level `{level}` of {size.as_written} is smaller than level `{before.name[:2]}` of {before.as_written}"
+            )
+            yield size.name, f"{text} before it"
+        before = size
 
 
 def without_capacity(quantities: Collection[str]) -> list[str]:
-    """The levels of which something is known, but not how large they are."""
+    """Return the levels that have some quantity, but not a capacity."""
     held = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
     return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
 
 
 def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
-    """The quantities that `--parameter` options give: `gamma_t=2.5e-12`, or `"gamma_t=2.5 ps/flop"`.
+    """Read the quantities of `--parameter` options: `gamma_t=2.5e-12`, or `"gamma_t=2.5 ps/flop"`.
 
-    Raises ArchlineError (AL465) with all that is wrong.
+    Raises ArchlineError (AL465) with all mistakes.
     """
-    found: dict[str, Quantity] = {}
+    quantities: dict[str, Quantity] = {}
     problems: list[Diagnostic] = []
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         try:
-            if name in found:
+            if name in quantities:
                 raise error(rules.PARAMETER, f"`{name}` is given twice")
-            found[name] = parameter(name, value)
+            quantities[name] = parameter(name, value)
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
     if problems:
         raise ArchlineError(problems)
-    return found
+    return quantities
 
 
 def parameter(name: str, value: str) -> Quantity:
-    """A quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
+    """Return a quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
     if name not in QUANTITIES:
         hint = quantity_hint(name) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)

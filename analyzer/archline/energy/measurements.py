@@ -1,4 +1,4 @@
-"""Measurements: columns of Python, or of a CSV file with a header and a run a row."""
+"""Measurements are columns of Python, or of a CSV file with a header and a run a row."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")
 ABOVE_ZERO = ("seconds", "joules", "work", "span")
 LARGEST = 1e30
-"""No run has more, nor less than its reciprocal but 0; sums of squares of such numbers do not overflow."""
+"""The maximum of any number; sums of squares of such numbers do not overflow. Its reciprocal is the minimum but 0."""
 NUMBERS = "write numbers as 1.5e9, without units, separators of thousands and decimal commas"
 MAX_PROBLEMS = 5
 HEADER = -1
-"""As the number of a run."""
+"""The index of the header among runs."""
 
 
 def read_measurements(path: Path, model: str) -> Measurements:
-    """The measurements of a file. Raises ArchlineError (AL467), with the place of each mistake."""
+    """Return the measurements of a file. Raises ArchlineError (AL467), with the place of each mistake."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as problem:
@@ -40,8 +40,8 @@ def read_measurements(path: Path, model: str) -> Measurements:
     if len(lines) < 2:
         raise error(rules.MEASUREMENTS, f"`{path}` has no measurements", path=str(path), hint=_form(model))
     separator = max(",;\t", key=lines[0][1].count)
-    header, *rows = ([each.strip() for each in next(csv.reader([line], delimiter=separator))] for _, line in lines)
-    names = [each.lower() if each.lower() in (*COLUMNS[model], PRECISION) else each for each in header]
+    header, *rows = ([cell.strip() for cell in next(csv.reader([line], delimiter=separator))] for _, line in lines)
+    names = [name.lower() if name.lower() in (*COLUMNS[model], PRECISION) else name for name in header]
 
     def place(run: int, name: str = "") -> Span:
         number, line = lines[run + 1]
@@ -67,12 +67,12 @@ def measurements(
     source: str = "measurements",
     place: Callable[..., Span | None] = lambda run, name="": None,
 ) -> Measurements:
-    """Measurements from a sequence a column: numbers, or texts of numbers. Raises ArchlineError (AL467).
+    """Return measurements from a sequence a column: numbers, or texts of numbers. Raises ArchlineError (AL467).
 
-    Of runs whose entries are all the same one is taken, since copies would make the errors look smaller than they are.
+    One of several equal runs is kept, since copies would make the errors look smaller than they are.
     """
-    for name in (each for each in COLUMNS[model] if each not in columns):
-        near = closest(name, [each for each in columns if each not in COLUMNS[model]])
+    for name in (column for column in COLUMNS[model] if column not in columns):
+        near = closest(name, [column for column in columns if column not in COLUMNS[model]])
         hint = f"is `{near}` it? rename it, with its numbers in SI units" if near else _form(model)
         raise error(rules.MEASUREMENTS, f"there is no column `{name}`", span=place(HEADER), hint=hint)
     names = [*COLUMNS[model], *([PRECISION] if model == "roofline" and PRECISION in columns else [])]
@@ -87,10 +87,10 @@ def measurements(
     )
     if not rows:
         raise error(rules.MEASUREMENTS, f"`{source}` has no measurements", hint=_form(model))
-    distinct = dict.fromkeys((*map(float, row[:4]), *(str(each).lower() for each in row[4:])) for row in rows)
-    found = list(zip(*distinct, strict=True))
-    arrays = {name: np.array(column) for name, column in zip(COLUMNS[model], found, strict=False)}
-    return Measurements(arrays, found[4] if len(found) > 4 else (), source, len(rows) - len(distinct))
+    distinct = dict.fromkeys((*map(float, row[:4]), *(str(cell).lower() for cell in row[4:])) for row in rows)
+    values = list(zip(*distinct, strict=True))
+    arrays = {name: np.array(column) for name, column in zip(COLUMNS[model], values, strict=False)}
+    return Measurements(arrays, values[4] if len(values) > 4 else (), source, len(rows) - len(distinct))
 
 
 def _form(model: str) -> str:
@@ -100,16 +100,16 @@ def _form(model: str) -> str:
 
 def _check(problems: Iterable[tuple[str, Span | None, str]]) -> None:
     """Raise ArchlineError with the first messages, each with its place, if there are any."""
-    found = [Diagnostic(rules.MEASUREMENTS, *each, hint=NUMBERS) for each in islice(problems, MAX_PROBLEMS)]
-    if found:
-        raise ArchlineError(found)
+    diagnostics = [Diagnostic(rules.MEASUREMENTS, *problem, hint=NUMBERS) for problem in islice(problems, MAX_PROBLEMS)]
+    if diagnostics:
+        raise ArchlineError(diagnostics)
 
 
 def _wrong(name: str, cell: Any) -> str:
-    """What is wrong with an entry; empty for nothing."""
+    """Describe the mistake in an entry; empty for none."""
     if name == PRECISION:
-        known = str(cell).lower() in PRECISIONS
-        return "" if known else f"`{str(cell)[:40]}` is not a precision: {', '.join(PRECISIONS)}"
+        valid = str(cell).lower() in PRECISIONS
+        return "" if valid else f"`{str(cell)[:40]}` is not a precision: {', '.join(PRECISIONS)}"
     try:
         number = float(cell)
     except (TypeError, ValueError, OverflowError):

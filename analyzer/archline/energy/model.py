@@ -1,4 +1,4 @@
-"""What an energy model is: formulas of metrics and machine quantities; and what it answers."""
+"""An energy model has formulas of metrics and machine quantities, and answers with time, energy and power."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from archline.records import field, record, replace
 
 @record(slots=True)
 class Option:
-    """A variation of a model, `MODEL+OPTION`: formulas that take the place of the model's own, or are added to them.
+    """A variation of a model, `MODEL+OPTION`: formulas that replace the model's own, or are added to them.
 
-    Where it is `at_most`, its energy is all there is, and what the energy is at most.
+    If it is `at_most`, its energy replaces the model's, and is an upper bound.
     """
 
     meaning: str
@@ -35,9 +35,9 @@ class Option:
     accuracy: Fraction | None = None
     convention: str = ""
     completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
-    """What makes the model of those formulas that depend on what a machine has."""
+    """Builds the model with the formulas that depend on quantities of a machine."""
     without: tuple[str, ...] = ()
-    """Options that it cannot be combined with."""
+    """Options that exclude this one."""
     at_most: bool = False
 
 
@@ -54,12 +54,11 @@ class Figure:
 class Model:
     """An energy model.
 
-    `inputs` are the metrics that it takes, `letters` the paper's names of them; `conversions` give metrics that an
+    `inputs` are the metrics that it takes, `letters` the paper's names for these; `conversions` give metrics that an
     algorithm does not have, and quantities that a machine does not have, from others. `definitions` are named parts of
-    formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds.
-    `essential` says which answer a machine must allow: "energy" or "time". `accuracy` is the relative error that the
-    source states (`error` says it in words), `coarser` the terms of a coarser reading of the model: a comparison that
-    it reverses is thin.
+    formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds. `essential`
+    is the answer that a machine must allow: "energy" or "time". `accuracy` is the relative error that the source states
+    (`error` has it in words), `coarser` the terms of a coarser reading: a comparison that it reverses is thin.
     """
 
     name: str
@@ -77,11 +76,12 @@ class Model:
     positive: tuple[str, ...] = ()
     """Formulas of quantities that have to be above 0."""
     processors: str = ""
-    """What a number of processors sets: the `span` (by Brent's theorem), a quantity or a metric; empty: it has none."""
+    """What the number of processors sets: `span` (by Brent's theorem), a quantity or a metric; empty: nothing.
+    """
     unlimited: bool = False
-    """Whether it takes processors to be unlimited, so that its time may be shorter than the machine's peak allows."""
+    """Whether processors are unlimited, so that the time may be shorter than the machine's peak allows."""
     scale: tuple[str, ...] = ()
-    """Quantities that time is proportional to and energy independent of: ratios need no value of theirs."""
+    """Quantities that time is proportional to and energy independent of: ratios do not need their values."""
     definitions: Mapping[str, str] = field(default_factory=dict, hash=False)
     figures: Mapping[str, Figure] = field(default_factory=dict, hash=False)
     letters: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -89,28 +89,28 @@ class Model:
     coarser: Mapping[str, str] = field(default_factory=dict, hash=False)
     options: Mapping[str, Option] = field(default_factory=dict, hash=False)
     levels: tuple[str, ...] = ()
-    """The levels of caches that its formulas hold."""
+    """The levels of caches in its formulas."""
     completed: Callable[[Model, Machine], Model] | None = field(default=None, compare=False)
-    """What adds the formulas that depend on what a machine has."""
+    """Adds the formulas that depend on quantities of a machine."""
     at_most: bool = False
-    """Whether the energy is at most what the formulas say, and may be less."""
+    """Whether the energy is only an upper bound."""
 
     def on(self, machine: Machine) -> Model:
-        """The model with all formulas that it has for a machine. Raises ArchlineError (AL458)."""
+        """Return the model with the formulas that a machine adds. Raises ArchlineError (AL458)."""
         return self if self.completed is None else self.completed(self, machine).checked()
 
     def with_option(self, name: str) -> Model:
-        """The model in a variation. Raises ArchlineError (AL459) for one that it does not have."""
+        """Return the model in a variation. Raises ArchlineError (AL459) if it does not have the option."""
         option = self.options.get(name)
         if option is None:
             hint = did_you_mean(name, self.options)
-            known = ", ".join(f"`{self.name}+{each}`" for each in self.options)
-            hint = hint or (f"its options are {known}" if known else "it has no options")
+            options = ", ".join(f"`{self.name}+{option_name}`" for option_name in self.options)
+            hint = hint or (f"its options are {options}" if options else "it has no options")
             raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
-        for other in self.name.split("+")[1:]:
-            if other in option.without or name in self.options[other].without:
+        for selected in self.name.split("+")[1:]:
+            if selected in option.without or name in self.options[selected].without:
                 message = f"model `{self.name}` cannot have the option `{name}` too"
-                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{other}` and `{name}` say the same in two ways")
+                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{selected}` and `{name}` say the same in two ways")
         return replace(
             self,
             name=f"{self.name}+{name}",
@@ -121,7 +121,7 @@ class Model:
             definitions={**self.definitions, **option.definitions},
             positive=(*self.positive, *option.positive),
             error=f"{self.error}; {option.error}" if option.at_most else option.error or self.error,
-            leaves_out=tuple(each for each in self.leaves_out if f"+{name}`" not in each),
+            leaves_out=tuple(omission for omission in self.leaves_out if f"+{name}`" not in omission),
             accuracy=option.accuracy if option.error and not option.at_most else self.accuracy,
             convention="; ".join(filter(None, (self.convention, option.convention))),
             completed=option.completed or self.completed,
@@ -131,26 +131,25 @@ class Model:
         )
 
     def checked(self) -> Model:
-        """The model itself. Raises ArchlineError (AL461, AL462) where a formula has a wrong unit."""
+        """Return the model itself. Raises ArchlineError (AL461, AL462) if a formula has a wrong unit."""
         expected = {"time": "s", **dict.fromkeys(self.energy, "J"), **{n: f.unit for n, f in self.figures.items()}}
         for name, unit in expected.items():
             check_units(self.formula(name), dimension(unit))
         for name, formula in self.coarser.items():
             check_units(self.expanded(formula), dimension(expected[name]))
         for name, formula in self.conversions.items():
-            known = METRICS[name] if name in METRICS else QUANTITIES[name]
-            check_units(parsed(formula), known.dimension)
-        same_units([self.expanded(each) for each in self.sides.values()])
+            definition = METRICS[name] if name in METRICS else QUANTITIES[name]
+            check_units(parsed(formula), definition.dimension)
+        same_units([self.expanded(side) for side in self.sides.values()])
         return self
 
     def formula(self, name: str) -> s.Expr:
-        """The formula of `time`, of a term of the energy, of a side or of a figure, in metrics and quantities."""
+        """Return the formula of `time`, of a term of the energy or of a figure, in metrics and quantities."""
         if name == "time":
             return self.expanded(self.time)
         return self.expanded(self.energy[name] if name in self.energy else self.figures[name].formula)
 
     def expanded(self, text: str) -> s.Expr:
-        """A formula with the definitions in it replaced."""
         if text not in self._expansions:
             self._expansions[text] = substituted(parsed(text), self._definitions)
         return self._expansions[text]
@@ -161,17 +160,17 @@ class Model:
 
     @cached_property
     def _definitions(self) -> Mapping[str, s.Expr]:
-        known: dict[str, s.Expr] = {}
+        expansions: dict[str, s.Expr] = {}
         for name, formula in self.definitions.items():
-            known[name] = substituted(parsed(formula), known)
-        known["time"] = substituted(parsed(self.time), known)
-        known["energy"] = substituted(parsed(self.expression), known)
-        return known
+            expansions[name] = substituted(parsed(formula), expansions)
+        expansions["time"] = substituted(parsed(self.time), expansions)
+        expansions["energy"] = substituted(parsed(self.expression), expansions)
+        return expansions
 
     def answer(self, name: str) -> s.Expr:
-        """`energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; power is at most that of a cap.
+        """Return `energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; power is at most that of a cap.
 
-        Raises ArchlineError (AL458) for an energy of which only a bound is given.
+        Raises ArchlineError (AL458) for an energy that is only an upper bound.
         """
         texts = {
             "power": "min(energy/time, power_limit)" if "power cap" in self.sides else "energy/time",
@@ -190,6 +189,6 @@ class Model:
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """The names in its formulas of time and energy, and in what they may be converted from."""
+        """The names in the model's formulas of time and energy, and in their conversions."""
         texts = (self.time, self.expression, *self.conversions.values())
         return frozenset().union(*(names_in(self.expanded(text)) for text in texts))

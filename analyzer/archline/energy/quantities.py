@@ -1,4 +1,4 @@
-"""The registry of what machines and formulas may name: quantities, metrics and constants, each with its unit."""
+"""The registry contains all names of machines and formulas: quantities, metrics and constants, each with its unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from archline.records import record
 
 @record(slots=True)
 class QuantityDefinition:
-    """What a name stands for, and its base unit; `value` is set for constants alone."""
+    """The meaning of a name, and its base unit; `value` is set for constants alone."""
 
     name: str
     unit: str
@@ -24,7 +24,6 @@ class QuantityDefinition:
 
     @property
     def dimension(self) -> Dimension:
-        """The dimension of its unit."""
         return dimension(self.unit)
 
 
@@ -41,7 +40,7 @@ OF_LEVEL = {
     "energy": ("J/B", "energy of a byte that level {} serves"),
     "shared": ("1", "cores that share one cache of level {}"),
 }
-"""What a machine file may say of a level, each with its unit and meaning: in formulas `L1_capacity` and so on."""
+"""The quantities of a level in a machine file, each with its unit and meaning: in formulas `L1_capacity` and so on."""
 
 
 QUANTITIES = _registry(
@@ -113,7 +112,7 @@ PER_LEVEL = MappingProxyType({f"{level}_{name}": (level, name) for level in LEVE
 """Metrics of a level, which are those of a cache of its size: the level, and the metric."""
 
 METRICS = _registry(
-    *((each.name, each.unit, each.doc) for each in metrics.METRICS.values() if each.taken),
+    *((metric.name, metric.unit, metric.doc) for metric in metrics.METRICS.values() if metric.taken),
     *(
         (name, metrics.METRICS[of].unit, f"{metrics.METRICS[of].doc}: level {level[1:]}")
         for name, (level, of) in PER_LEVEL.items()
@@ -138,14 +137,14 @@ CONSTANTS = MappingProxyType(
 )
 
 NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
-"""Every name that a formula may hold."""
+"""All names that a formula may contain."""
 
 
 MOST_SHOWN = 40
-"""Characters of a text that a message shows."""
+"""The number of characters of a text that a message shows."""
 NUMERAL = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 AMOUNT = re.compile(rf"({NUMERAL})\s*(?![eE][0-9+-])([^\W\d_].*)")
-"""A decimal numeral and a unit behind it: `10pJ/flop`, `10 pJ/flop`."""
+"""A decimal numeral followed by a unit: `10pJ/flop`, `10 pJ/flop`."""
 _QUANTITIES = {"tdp": "power_rated", "clock": "frequency", "cache": "fast_memory", "flops": "peak"}
 _UNITS = {
     "/": r"\s*(?:/|\bper\b)\s*",
@@ -160,7 +159,7 @@ _UNITS = {
 
 
 def capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
-    """A unit of a quantity, and how it is read: KB, MB and so on of a cache are of 1024, as vendors count it."""
+    """Return the unit of a quantity, and its reading: KB, MB and so on of a cache are of 1024, as vendors count it."""
     match = re.fullmatch(r"([kKMGT])B", written.strip())
     if match is None or not (name == "fast_memory" or name.endswith("_capacity")):
         return parse_unit(written), written
@@ -169,14 +168,14 @@ def capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
 
 
 def respelt(text: str) -> str:
-    """A unit as it is written here: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop. A b means bits."""
+    """Correct the spelling of a unit: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop. A b means bits."""
     for right, wrong in _UNITS.items():
         text = re.sub(wrong, right, text, flags=re.IGNORECASE)
     return re.sub(r"\b[gtK](?=flop|B\b|J|W|Hz)", lambda prefix: prefix[0].swapcase(), text)
 
 
 def unit_hint(written: str, base: str) -> str:
-    """What to write for a unit that is none, or not one of this dimension."""
+    """Suggest a unit for a text that is not a unit, or not one of this dimension."""
     if base == "B" and (match := re.fullmatch(r"([kmgt])i?b?", written.strip(), re.IGNORECASE)):
         return f"write {match[1].upper()}iB"
     if base == "B" and re.fullmatch(r"w|words?", written.strip()):
@@ -194,27 +193,27 @@ def unit_hint(written: str, base: str) -> str:
 
 
 def number_hint(written: str) -> str | None:
-    """What to write for a number that is none, where that is clear."""
-    found = AMOUNT.fullmatch(written)
-    if found is not None and parse_unit(respelt(found[2])) is not None:
-        return f'write value = "{found[1]}" and unit = "{respelt(found[2])}"'
+    """Suggest a numeral for a text that is not a number; None without a clear correction."""
+    match = AMOUNT.fullmatch(written)
+    if match is not None and parse_unit(respelt(match[2])) is not None:
+        return f'write value = "{match[1]}" and unit = "{respelt(match[2])}"'
     plain = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
     return f'write "{plain}", with a decimal point alone' if re.fullmatch(NUMERAL, plain) and plain != written else None
 
 
 def quantity_meant(name: str) -> str | None:
-    """The quantity that is called so, or nearly so: `memory_bandwidth` is `bandwidth`."""
+    """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
     parts = re.split(r"\W|_", name.lower())
     held = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
     return closest(name, QUANTITIES, 0.85) or next(iter(held), None) or closest(name, QUANTITIES)
 
 
 def quantity_hint(name: str) -> str | None:
-    """The hint for a name that is no quantity."""
+    """Return the hint for a name that is not a quantity."""
     meant = quantity_meant(name)
     return f"did you mean `{meant}`?" if meant else None
 
 
 def shortened(text: str) -> str:
-    """What a user wrote, as a message has it: the beginning, where it is long."""
+    """Return the beginning of a user's text, for a message."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

@@ -1,8 +1,9 @@
-"""Quotients whose sides rise with the same amounts, as energy and time do with the misses.
+"""Quotients are bounded here whose sides rise with the same amounts, as energy and time do with the misses.
 
-Where it is chosen which argument a max or a min takes, both sides are sums of products of powers. An amount along which
-the quotient only rises or only falls stands at one of its ends. In the others both sides are to be linear: x/bottom(x)
-makes the quotient linear, and a box a polytope (Charnes and Cooper, Naval Research Logistics Quarterly 9(3-4), 1962).
+Once it is chosen which argument each max or min takes, both sides are sums of products of powers. An amount along which
+the quotient only rises or only falls is at one of its ends. In the other amounts both sides have to be linear:
+x/bottom(x) makes the quotient linear, and a box a polytope (Charnes and Cooper, Naval Research Logistics Quarterly
+9(3-4), 1962).
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from archline.numbers import fmpq
 from archline.records import record
 
 Piece = tuple[Poly, frozenset[Poly]]
-"""A formula where certain forms are at least 0."""
+"""A formula, valid where certain forms are at least 0."""
 
 
 def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Interval:
-    """The ends of a quotient over a box of amounts. Raises EvaluationError for forms other than those above."""
+    """Return the ends of a quotient over a box of amounts. Raises EvaluationError for any other form than above."""
     evaluate(top, box)
     if Interval.of(evaluate(bottom, box)).lower <= 0 or any(box[name].lower < 0 for name in s.names((top, bottom))):
         raise EvaluationError("a side may be 0 or less")
@@ -45,14 +46,14 @@ def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Int
 
 
 def _find_slopes(top: Poly, bottom: Poly, name: str) -> set[bool]:
-    """Whether a quotient of positive sides rises along an amount, for each term of its derivative."""
+    """Return for each term of the derivative whether a quotient of positive sides rises along an amount."""
     parts = product(*(side.coefficients(Symbol(name)).items() for side in (top, bottom)))
     slope = total((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)
     return {number > 0 for number in slope.terms.values()}
 
 
 def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
-    """The coefficients of amounts, and the constant. Raises EvaluationError for another form."""
+    """Return the coefficients of amounts, and the constant. Raises EvaluationError if a form is not linear."""
     row = [*(form.terms.get(((Symbol(name), 1),), fmpq(0)) for name in free), form.constant_term]
     if len(form.terms) > sum(map(bool, row)):
         raise EvaluationError("the formula is not linear")
@@ -60,7 +61,7 @@ def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
 
 
 def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str, Interval]) -> fmpq | None:
-    """The most of a quotient times a sign in the part of the box that its conditions leave; None for an empty part."""
+    """Return the maximum of a quotient times a sign where all forms are at least 0; None for an empty region."""
     top, bottom, *least = forms
     for place, ends in enumerate(free.values()):
         for end, turn in ((ends.lower, 1), (ends.upper, -1)):
@@ -72,7 +73,7 @@ def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str
 
 @record
 class _OverBox:
-    """The pieces of a formula."""
+    """The evaluation of a formula as pieces."""
 
     box: Mapping[str, Interval]
 

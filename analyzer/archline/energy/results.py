@@ -1,4 +1,4 @@
-"""Results of a model: its answer at sizes, the inputs of it, and the same in symbols."""
+"""Results of a model are its answer at sizes with its inputs, or formulas in symbols."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from archline.records import field, record
 
 @record
 class Input:
-    """An amount that a model takes: `origin` is derived, executed or declared; `status` says how well it is known."""
+    """An amount that a model takes: `origin` is derived, executed or declared; `status` is exact or bounded."""
 
     amount: Interval
     origin: str
@@ -23,7 +23,7 @@ class Input:
 
 @record
 class CacheUsed:
-    """The cache that io is of: Z and L in words, its replacement; it was asked for, is the machine's, or is assumed."""
+    """The cache that io depends on: Z and L in words, its replacement; chosen, the machine's, or assumed."""
 
     words: int
     line: int
@@ -33,13 +33,13 @@ class CacheUsed:
 
     @property
     def origin(self) -> str:
-        """Where it is from: nothing where it was asked for."""
+        """The origin of the cache; empty if a user asked for it."""
         return "" if self.chosen else "the machine's" if self.of_machine else "assumed"
 
 
 @record
 class Ends:
-    """Bounds as text in the language's syntax; the same text where they are equal."""
+    """Bounds as text in the language's syntax; the same text if they are equal."""
 
     lower: str
     upper: str
@@ -49,7 +49,7 @@ class Ends:
 class SymbolicMetric:
     """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
 
-    `chosen` are the few regimes that a page shows, `short` the bounds where they are long, `ends` the bounds as trees.
+    `chosen` are the few regimes that a page shows, `short` the bounds if they are long, `ends` the bounds as trees.
     """
 
     name: str
@@ -64,7 +64,7 @@ class SymbolicMetric:
 
     @property
     def shown(self) -> Ends | None:
-        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by what says where they are in full."""
+        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by a reference to the full form."""
         return self.short or self.bounds
 
 
@@ -72,7 +72,7 @@ class SymbolicMetric:
 class SymbolicEnergy:
     """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
 
-    All of it holds under the facts `when` and those of the algorithm, the `assumptions`.
+    All of it is valid under the facts `when` and those of the algorithm, the `assumptions`.
     """
 
     metrics: tuple[SymbolicMetric, ...]
@@ -86,10 +86,10 @@ class SymbolicEnergy:
 
 @record
 class EnergyFloor:
-    """What `any` algorithm of the same problem takes at least, with the memory and processors of this one.
+    """A lower bound for `any` algorithm of the same problem, with the memory and processors of this one.
 
-    `estimate` is the model's answer for lower bounds on flops, words and messages: of its energy and time the lower
-    ends hold. `assumptions` are those of the bounds on communication.
+    `estimate` is the model's answer for lower bounds on flops, words and messages: the lower ends of its energy and
+    time are valid. `assumptions` are those of the bounds on communication.
     """
 
     any: str
@@ -101,7 +101,7 @@ class EnergyFloor:
 class EnergyResult:
     """The energy of one target on one machine by one model: at sizes (`estimate`), or in symbols (`symbolic`).
 
-    `floor` is the least of any algorithm of the problem, where lower bounds on communication are known.
+    `floor` is a lower bound for any algorithm of the problem, if lower bounds on communication are known.
     """
 
     algorithm: str

@@ -1,4 +1,4 @@
-"""Rules about machine files, energy models and formulas (AL450 to AL469, AL490 to AL493)."""
+"""Rules about machine files, energy models and formulas are defined here (AL450 to AL469, AL490 to AL493)."""
 
 from archline.language.diagnostics import Rule
 
@@ -110,8 +110,8 @@ DIMENSION = Rule(
     "wrong dimension",
     """
     Every quantity has one dimension (`eps_mem` is in J/B: a value in pJ/word is refused), and so has every formula:
-    energies are added to energies, flop/B is not compared with flop/word. Words become bytes by the quantity `word`
-    alone, and lines words by `L`.
+    energies are added to energies, flop/B is not compared with flop/word. Units multiply and divide with what they are
+    of, so that `1/peak` is in s/flop. Words become bytes by the quantity `word` alone, and lines words by `L`.
     """,
 )
 FORMULA = Rule(

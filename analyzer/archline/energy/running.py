@@ -1,4 +1,4 @@
-"""Runs of algorithms on data: generated, of a matrix, or given; their counts, also on caches of several levels."""
+"""Algorithms are run on data that is generated, of a matrix, or given; caches of several levels are counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from archline.records import field, record, replace
 
 MAX_PROCESSORS = 65536
 USUAL = Settings(chosen_cache=True)
-"""The default settings of a run: compiled where that is faster, on simulated processors."""
+"""The default settings of a run: compiled if that is faster, on simulated processors."""
 
 
 @record(eq=False)
@@ -53,7 +53,7 @@ class ExecutedRun:
     matrix: MatrixView | None
     private: PrivateCaches | None
     levels: Mapping[str, tuple[Cache, RunCounts]]
-    """What each level of the machine's caches counts, by itself."""
+    """The counts of each level of the machine's caches, simulated separately."""
     _report: DerivedCosts | None = field(repr=False)
 
     @property
@@ -63,12 +63,10 @@ class ExecutedRun:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The sizes of the run."""
         return self.execution.sizes
 
     @property
     def at(self) -> Mapping[str, Number]:
-        """The sizes, and the values of the machine's symbols that were given."""
         return {**self.sizes, **self.given}
 
 
@@ -78,9 +76,9 @@ R = TypeVar("R", bound=ExecutedRun)
 def run_at(
     kind: type[R], algorithm: AlgorithmUnderFacts, at: Given, cache: Cache | None, settings: Settings = USUAL
 ) -> R:
-    """Run on data generated for sizes; a sparse kernel on a matrix, where `at` gives the sizes the matrix does not.
+    """Run on data generated for sizes; a sparse kernel on a matrix, for which `at` gives the remaining sizes.
 
-    Raises ArchlineError: AL401 to AL407 for wrong sizes, AL420 to AL434 for what is no matrix, and as a run does.
+    Raises ArchlineError: AL401 to AL407 for wrong sizes, AL420 to AL434 for a wrong matrix, and as a run does.
     """
     report, file, seed = algorithm.report(), settings.matrix, settings.seed
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
@@ -100,10 +98,10 @@ def run_at(
 
 
 def split(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
-    """Sizes and indices of the algorithm, P on a grid; symbols of cost and of the machine."""
-    own = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
-    sizes = {name: int(value) for name, value in point.items() if name in own}
-    return sizes, {name: value for name, value in point.items() if name not in own}
+    """Split a point into sizes and indices of the algorithm (P on a grid), and symbols of cost and of the machine."""
+    names = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
+    sizes = {name: int(value) for name, value in point.items() if name in names}
+    return sizes, {name: value for name, value in point.items() if name not in names}
 
 
 def run(
@@ -116,9 +114,9 @@ def run(
     matrix: MatrixView | None = None,
     report: DerivedCosts | None = None,
 ) -> R:
-    """Run on arguments by parameter name; `data` says where these are from. Raises ArchlineError.
+    """Run on arguments by parameter name; `data` describes their origin. Raises ArchlineError.
 
-    On private caches, of processors, a cache must be given.
+    With private caches, of processors, a cache must be given.
     """
     module, node = algorithm.executed
     processors, machine, levels, compiled = settings.processors, settings.machine, settings.levels, settings.compiled
@@ -128,7 +126,7 @@ def run(
         hint = f"give them among the sizes: `--at {sizes}`"
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
     events = processors is not None
-    # On one processor a machine says which caches are counted; the paths through several take its times.
+    # On one processor a machine determines the caches that are counted; paths through several take its times.
     priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
     execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
                         compiled=compiled, engine=settings.engine, timeout=settings.timeout, trace=bool(levels),
@@ -143,19 +141,19 @@ def run(
     given = {name: value for name, value in arguments.items() if name not in parameters}
     counted: dict[str, tuple[Cache, RunCounts]] = {}
     traces = {_line(cache): execution.trace}
-    for name, each in levels:
-        if each.L not in traces:
-            again = execute(module, node, arguments, line=each.L, trace=True, races=False, compiled=compiled)
-            traces[each.L] = again.trace
-        trace = traces[each.L]
+    for name, level_cache in levels:
+        if level_cache.L not in traces:
+            again = execute(module, node, arguments, line=level_cache.L, trace=True, races=False, compiled=compiled)
+            traces[level_cache.L] = again.trace
+        trace = traces[level_cache.L]
         assert trace is not None
-        seen = (optimal if each.policy == "optimal" else lru)(trace.lines, each.lines, trace.writes)
-        counted[name] = each, execution.counts.with_cache(seen.io, seen.writebacks, each.L)
+        simulated = (optimal if level_cache.policy == "optimal" else lru)(trace.lines, level_cache.lines, trace.writes)
+        counted[name] = level_cache, execution.counts.with_cache(simulated.io, simulated.writebacks, level_cache.L)
     return kind(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
 
 
 def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
-    """The seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
+    """Return the seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
         raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
@@ -163,8 +161,8 @@ def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     on.quantity("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
-    found = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}
-    return tuple(found.get(name, Fraction(0)) for name in METRICS)
+    seconds = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}
+    return tuple(seconds.get(name, Fraction(0)) for name in METRICS)
 
 
 def _line(cache: Cache | None) -> int:

@@ -1,4 +1,4 @@
-"""Results of strong scaling: time and energy of one problem on more and more processors, and where both are perfect."""
+"""Results of strong scaling are time and energy of one problem on more and more processors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WITHIN, BEYOND, OPEN = "within", "beyond", "open"
 
 @record
 class ScaleStep:
-    """One number of processors: the result there, or the `reason` why there is none."""
+    """A number of processors: the result there, or the `reason` if it is missing."""
 
     sizes: Mapping[str, object]
     result: EnergyResult | None
@@ -26,16 +26,14 @@ class ScaleStep:
 
     @property
     def processors(self) -> Interval:
-        """P."""
         return self.amount("P")
 
     def amount(self, name: str) -> Interval:
-        """An input of the model."""
         assert self.result is not None
         return self.result.inputs[name].amount
 
     def quantity(self, name: str) -> Interval | None:
-        """`time*P`, or `energy`."""
+        """Return `time*P`, or `energy`."""
         assert self.result is not None
         assert self.result.estimate is not None
         if name == "energy":
@@ -45,7 +43,7 @@ class ScaleStep:
 
     @property
     def fits(self) -> bool:
-        """Whether there is a result, and the memory of a processor is no smaller than what is needed."""
+        """Whether there is a result, and the memory of a processor is large enough."""
         if self.result is None:
             return False
         limit = self.result.machine.values.get("memory_max")
@@ -55,7 +53,7 @@ class ScaleStep:
 
 @record
 class PerfectRange:
-    """From and to which step a quantity (`time*P`, `energy`) stays within the factor; None where nowhere."""
+    """The first and the last step at which a quantity (`time*P`, `energy`) stays within the factor, or None."""
 
     quantity: str
     first: ScaleStep | None
@@ -66,11 +64,11 @@ class PerfectRange:
 
 @record
 class Scaling:
-    """How an algorithm scales on a machine.
+    """The scaling of an algorithm on a machine.
 
-    `growth` is that of P times each term of the time, as text, and whether it is free of what is varied;
-    `fixed_memory` that of the energy in P where a processor keeps its memory, of algorithms on a grid. `assumptions`
-    are those besides the `where`.
+    `growth` is that of P times each term of the time, as text, and whether it contains what varies; `fixed_memory` the
+    growth of the energy in P if a processor keeps its memory, of algorithms on a grid. `assumptions` are those in
+    addition to the `where`.
     """
 
     algorithm: str
@@ -84,16 +82,16 @@ class Scaling:
 
     @cached_property
     def first(self) -> ScaleStep | None:
-        """The fewest processors with room for the problem, to which the others are compared."""
-        return next((each for each in self.steps if each.fits), None)
+        """The step with the fewest processors that have room for the problem: the base of comparisons."""
+        return next((step for step in self.steps if step.fits), None)
 
     def base(self, quantity: str) -> ScaleStep | None:
-        """The fewest processors that a quantity is compared with: those with room, on which it is not 0."""
-        known = ((each, each.quantity(quantity)) for each in self.steps if each.fits and each.result is not None)
-        return next((each for each, found in known if found is not None and found.upper > 0), None)
+        """Return the step that a quantity is compared with: the fewest processors with room, at which it is not 0."""
+        known = ((step, step.quantity(quantity)) for step in self.steps if step.fits and step.result is not None)
+        return next((step for step, value in known if value is not None and value.upper > 0), None)
 
     def ratio(self, step: ScaleStep, quantity: str) -> Interval | None:
-        """A quantity over that on the fewest processors; None where that may be 0, by its bounds."""
+        """Return the ratio of a quantity to that on the fewest processors; None if that may be 0, by its bounds."""
         base = self.base(quantity)
         if base is None or step.result is None:
             return None
@@ -105,31 +103,31 @@ class Scaling:
         return None if bottom.lower <= 0 else top / bottom
 
     def verdict(self, step: ScaleStep, quantity: str) -> str:
-        """Whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
-        found, base = self.ratio(step, quantity), self.base(quantity)
+        """Return whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
+        ratio, base = self.ratio(step, quantity), self.base(quantity)
         bottom = None if base is None else base.quantity(quantity)
-        if found is None and step.fits and step.result is not None and bottom is not None and bottom.lower <= 0:
+        if ratio is None and step.fits and step.result is not None and bottom is not None and bottom.lower <= 0:
             return OPEN
-        if found is None or found.lower > self.factor or found.upper * self.factor < 1:
+        if ratio is None or ratio.lower > self.factor or ratio.upper * self.factor < 1:
             return BEYOND
-        return WITHIN if found.upper <= self.factor and found.lower * self.factor >= 1 else OPEN
+        return WITHIN if ratio.upper <= self.factor and ratio.lower * self.factor >= 1 else OPEN
 
     @cached_property
     def moved(self) -> Interval | None:
-        """The words of all processors, P times those of the longest path, over those on the fewest: between these."""
-        known = [each for each in self.steps if each.result is not None and "words" in each.result.inputs]
-        if self.first is None or self.first not in known:
+        """The range of the ratio of the words of all processors to those on the fewest processors."""
+        counted = [step for step in self.steps if step.result is not None and "words" in step.result.inputs]
+        if self.first is None or self.first not in counted:
             return None
         least = self.first.amount("words") * self.first.processors
         if least.lower <= 0:
             return None
-        others = [each.amount("words") * each.processors / least for each in known if each is not self.first]
-        ratios = [Interval.of(1), *others]
-        return Interval(min(each.lower for each in ratios), max(each.upper for each in ratios))
+        rest = [step.amount("words") * step.processors / least for step in counted if step is not self.first]
+        ratios = [Interval.of(1), *rest]
+        return Interval(min(ratio.lower for ratio in ratios), max(ratio.upper for ratio in ratios))
 
     @cached_property
     def ranges(self) -> tuple[PerfectRange, ...]:
-        """Where time and energy scale perfectly, and what ends that at both sides."""
+        """The ranges in which time and energy scale perfectly, and the reasons that they end."""
         return tuple(self._range(name) for name in ("time*P", "energy"))
 
     def _range(self, quantity: str) -> PerfectRange:
@@ -157,16 +155,16 @@ class Scaling:
         ratio = self.ratio(step, quantity)
         if ratio is None:
             return f"the bounds do not decide: on fewer processors the {quantity} may be 0"
-        ends = " .. ".join(dict.fromkeys(f"{float(each):.3g}" for each in (ratio.lower, ratio.upper)))
+        ends = " .. ".join(dict.fromkeys(f"{float(end):.3g}" for end in (ratio.lower, ratio.upper)))
         if self.verdict(step, quantity) == OPEN:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
         return f"{ends} times as much at P = {step.processors.lower}; {self._grown(step, quantity)} grows most"
 
     def _grown(self, step: ScaleStep, quantity: str) -> str:
-        """The term that grows most between the first step and a later one."""
+        """Return the term that grows most between the first step and a later one."""
         base = self.base(quantity)
         assert base is not None
-        before, after = (_terms(each, quantity) for each in (base, step))
+        before, after = (_terms(point, quantity) for point in (base, step))
         return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
 
 
@@ -175,8 +173,8 @@ def _terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
     estimate = step.result.estimate
     assert estimate is not None
     if quantity == "energy":
-        return {name: each.upper for name, each in estimate.terms.items()}
-    return {name: (each * step.processors).upper for name, each in estimate.sides.items()}
+        return {name: term.upper for name, term in estimate.terms.items()}
+    return {name: (side * step.processors).upper for name, side in estimate.sides.items()}
 
 
 def _no_room(step: ScaleStep) -> str:

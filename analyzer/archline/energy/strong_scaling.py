@@ -1,4 +1,4 @@
-"""Strong scaling of algorithms on grids, and of formulas that hold P."""
+"""Derive the strong scaling of an algorithm on a grid, or of formulas that contain P."""
 
 from __future__ import annotations
 
@@ -45,28 +45,28 @@ def scaling_of(
     factor: Fraction = FACTOR,
     settings: Settings | None = None,
 ) -> Scaling:
-    """How a subject scales while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
+    """Return the scaling of a subject while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
 
     Sizes at which a fact of `where` fails are left out, with that reason. Raises ArchlineError as `energy` does; AL411
-    where the sweeps have different lengths, the model has no number of processors, or that does not grow.
+    if the sweeps have different lengths, or the model does not have a number of processors, or that does not grow.
     """
-    given = read_settings(at, "--at") if isinstance(at, str) else at or {}
-    taken = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
-    if taken.processors != "P":
-        raise error(rules.OPTIONS_CLASH, f"model `{taken.name}` does not count processors", hint="take `linear`")
-    sweeps = [SizeSweep.read(each) for each in vary]
-    if len({len(each.points) for each in sweeps}) > 1:
-        lengths = ", ".join(f"{each.variable} has {len(each.points)}" for each in sweeps)
+    point = read_settings(at, "--at") if isinstance(at, str) else at or {}
+    fitted = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
+    if fitted.processors != "P":
+        raise error(rules.OPTIONS_CLASH, f"model `{fitted.name}` does not count processors", hint="take `linear`")
+    sweeps = [SizeSweep.read(text) for text in vary]
+    if len({len(sweep.points) for sweep in sweeps}) > 1:
+        lengths = ", ".join(f"{sweep.variable} has {len(sweep.points)}" for sweep in sweeps)
         raise error(rules.OPTIONS_CLASH, f"sizes that vary together must have the same number of values: {lengths}")
-    steps = tuple(_steps(chosen, machine, taken, given, sweeps, settings or Settings()))
-    counts = [each.processors.lower for each in steps if each.result is not None]
+    steps = tuple(_steps(chosen, machine, fitted, point, sweeps, settings or Settings()))
+    counts = [step.processors.lower for step in steps if step.result is not None]
     if any(after <= before for before, after in pairwise(counts)):
         hint = "vary the sizes that the grid is made of, or P"
         raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
-    varied = tuple(dict.fromkeys(name for each in sweeps for name in each.names))
-    growths = _growths(chosen, machine, taken, varied)
-    fixed = _fixed_memory(chosen, machine, taken)
-    return Scaling(chosen.name, taken, varied, factor, steps, growths, fixed, (*chosen.needed, *machine.assumptions))
+    varied = tuple(dict.fromkeys(name for sweep in sweeps for name in sweep.names))
+    growths = _growths(chosen, machine, fitted, varied)
+    fixed = _fixed_memory(chosen, machine, fitted)
+    return Scaling(chosen.name, fitted, varied, factor, steps, growths, fixed, (*chosen.needed, *machine.assumptions))
 
 
 def _steps(
@@ -75,12 +75,12 @@ def _steps(
     failed: list[ArchlineError] = []
     points = len(sweeps[0].points)
     for index in range(points):
-        sizes = {name: each.points[index] for each in sweeps for name in each.names}
+        sizes = {name: sweep.points[index] for sweep in sweeps for name in sweep.names}
         point = at
-        for each in sweeps:
-            point = each.points_with(point)[index]
+        for sweep in sweeps:
+            point = sweep.points_with(point)[index]
         try:
-            (found,) = energies([chosen], [machine], model, point, settings)
+            (result,) = energies([chosen], [machine], model, point, settings)
         except ArchlineError as problem:
             if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *OF_SIZES):
                 raise
@@ -89,25 +89,25 @@ def _steps(
                 raise failed[0] from None
             yield ScaleStep(sizes, None, problem.diagnostics[0].message.removesuffix(" at these sizes"))
             continue
-        if "P" not in found.inputs:
+        if "P" not in result.inputs:
             message = f"`{chosen.name}` does not define its number of processors"
             raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
-        yield ScaleStep(sizes, found)
+        yield ScaleStep(sizes, result)
 
 
 def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """How P times each term of the time grows, and whether that is free of what is varied."""
+    """Return the growth of P times each term of the time, and whether it contains what varies."""
     on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
     zero = [name for name, value in machine.values.items() if value == 0]
-    found: dict[str, tuple[str, str]] = {}
-    known: dict[str, Growth] = {}
+    texts: dict[str, tuple[str, str]] = {}
+    growths: dict[str, Growth] = {}
     sizes = chosen.in_sizes(everywhere=True)
     for name, text in model.sides.items():
         times = on.complete(model.expanded(f"P*({text})"))
-        known |= {each: sizes.growth(each) for each in names_in(times) & METRICS.keys() if each not in known}
-        growth = of_formula(times, known, zero)
-        found[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
-    return found
+        growths |= {item: sizes.growth(item) for item in names_in(times) & METRICS.keys() if item not in growths}
+        growth = of_formula(times, growths, zero)
+        texts[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
+    return texts
 
 
 def _verdict(growth: Growth, varied: Sequence[str]) -> str:
@@ -120,45 +120,45 @@ def _verdict(growth: Growth, varied: Sequence[str]) -> str:
 
 
 def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
-    """How the energy grows in P where a processor keeps its memory; None for what is not on a grid of one level."""
+    """Return the growth of the energy in P if a processor keeps its memory; None unless on a grid of one level."""
     if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
         return None
     algorithm = chosen.algorithm
     on, best = ModelOnMachine(model, machine, frozenset(chosen.metrics)), None
     for facts in _general(algorithm.node):
         try:
-            found = _of_costs(algorithm, facts, on)
+            derived = _of_costs(algorithm, facts, on)
         except ArchlineError:
-            # There are no such sizes.
+            # These sizes do not exist.
             continue
-        if best is None or found.growth is not None:
-            best = found
-        if found.growth is not None and all(each.upper is not None for each in found.terms):
-            return found
+        if best is None or derived.growth is not None:
+            best = derived
+        if derived.growth is not None and all(term.upper is not None for term in derived.terms):
+            return derived
     return best
 
 
 def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
-    """Facts that leave out the least grids, of which growth says nothing: axes, then quotients too, are 2 or more."""
+    """Yield facts that exclude the smallest grids, which have no growth: axes, then quotients too, are >= 2."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
     first = b.least(names, 2)
     yield first
-    divided = [each for each in node.where if isinstance(each, s.Divides) and s.names(each) <= {*names, "P"}]
+    divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.names(fact) <= {*names, "P"}]
     if divided:
-        twice = (b.product([b.number(2), each.divisor]) for each in divided)
-        yield (*first, *(b.binary(">=", each.value, least) for each, least in zip(divided, twice, strict=True)))
+        twice = (b.product([b.number(2), fact.divisor]) for fact in divided)
+        yield (*first, *(b.binary(">=", fact.value, least) for fact, least in zip(divided, twice, strict=True)))
 
 
 def _of_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
     module, node = with_where(algorithm.module, algorithm.node, facts)
-    costs, known = derive(module, node), declared_scope(module, node).facts
-    every = facts_in_sizes(node)
+    costs, scope_facts = derive(module, node), declared_scope(module, node).facts
+    facts_of_sizes = facts_in_sizes(node)
     bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}
     for name in ("flops", "words", "messages", "memory"):
         cost = costs.metrics[name]
         if cost.lower is None or cost.upper is None:
             return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
-        (piece,) = growth_pieces(costs, cost, every, known)
+        (piece,) = growth_pieces(costs, cost, facts_of_sizes, scope_facts)
         bounds[name] = both_ends(piece)
     extents = tuple(axis.extent for axis in node.grid)
-    return at_fixed_memory(Formulas(bounds, extents, every, tuple(map(format_fact, facts))), on)
+    return at_fixed_memory(Formulas(bounds, extents, facts_of_sizes, tuple(map(format_fact, facts))), on)

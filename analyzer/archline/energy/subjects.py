@@ -1,4 +1,4 @@
-"""What energies and comparisons are about: algorithms, whose metrics are derived or executed, or formulas of sizes."""
+"""Subjects of energies and comparisons are algorithms, with derived or executed metrics, or formulas of sizes."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from archline.language.source import Read, current_text, is_path, note_read, rec
 from archline.language.substitution import processors_of
 from archline.records import field, record, replace
 
-INPUTS = names(lambda each: each.taken and each.derived is not Derived.NEVER)
-"""What is derived of an algorithm for models."""
+INPUTS = names(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
+"""Metrics of an algorithm that are derived for models."""
 ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
 """The same of an algorithm on a grid: of the longest path, memory of one processor, the extents of the grid."""
-COUNTED = names(lambda each: each.taken and each.executed)
-BY_KIND = names(lambda each: each.taken and not each.executed and each.counts is not None)
+COUNTED = names(lambda metric: metric.taken and metric.executed)
+BY_KIND = names(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
 """Flops of some kinds, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
 MAX_KNOWN = 16
-"""So many algorithms keep what is derived of them."""
+"""The derived metrics of this many algorithms are cached."""
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
 
@@ -58,7 +58,7 @@ LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d
 
 @record
 class Basis:
-    """What an energy depends on: sizes, inputs, the cache, where the data is from, and why inputs are unknown."""
+    """The inputs of an energy: sizes, metrics, the cache, the origin of the data, and why inputs are unknown."""
 
     at: Mapping[str, Number]
     inputs: Mapping[str, Input]
@@ -67,12 +67,11 @@ class Basis:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
     def amounts(self) -> dict[str, Interval]:
-        """The inputs' amounts."""
-        return {name: each.amount for name, each in self.inputs.items()}
+        return {name: entry.amount for name, entry in self.inputs.items()}
 
 
 class AlgorithmSubject:
-    """An algorithm."""
+    """An algorithm with its derived costs, for models."""
 
     def __init__(self, subject: AlgorithmUnderFacts) -> None:
         self.algorithm = subject
@@ -80,55 +79,52 @@ class AlgorithmSubject:
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.algorithm.name
 
     @cached_property
     def report(self) -> DerivedCosts:
-        """Its derived costs."""
         return self.algorithm.cost()
 
     @property
     def names(self) -> SizeNames:
-        """What values may be given for."""
+        """The names that values may be given for."""
         return self.report.names
 
     @property
     def where(self) -> tuple[s.Fact, ...]:
-        """The facts of its sizes."""
         return self.report.where
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The assumptions of its costs besides the `where`."""
+        """The assumptions of the costs in addition to the `where`."""
         return self.report.needed
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The assumptions of its costs; lines are named with the algorithm."""
+        """The assumptions of the costs; lines are named with the algorithm."""
         texts = self.report.assumptions
         return tuple(LINES.sub(rf"\g<0> of `{self.name}`", x) if LINES.search(x) else x for x in texts)
 
     @property
     def on_grid(self) -> bool:
-        """Whether it runs on a grid of processors."""
         return bool(self.algorithm.node.grid)
 
     @property
     def derivable(self) -> tuple[str, ...]:
-        """The metrics that may be derived of it."""
+        """The metrics that may be derived of the algorithm."""
         if not self.on_grid:
             return (*INPUTS, *PER_LEVEL)
-        known = {*self.report.without_io.metrics, *self.report.extents}
-        return tuple(name for name in ON_GRID if name in known)
+        available = {*self.report.without_io.metrics, *self.report.extents}
+        return tuple(name for name in ON_GRID if name in available)
 
     @property
     def metrics(self) -> Collection[str]:
-        """What models may take of it."""
+        """The metrics that models may take."""
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """A derived cost; with processors, time in place of span and the misses of all their caches."""
+        """Return a derived cost, also of a level; with processors, the time for the span, and misses of all caches."""
+        _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
         if procs is not None and metric == "io":
@@ -137,34 +133,34 @@ class AlgorithmSubject:
 
     @property
     def _needed(self) -> tuple[str, ...]:
-        """The names that have no cost without a value: P too, where the grid is given by it."""
+        """The names that must have a value: P too, if the grid is given by it."""
         names = self.report.names.for_a_run
         return (*names, "P") if self.takes_processors else names
 
     @property
     def takes_processors(self) -> bool:
-        """Whether the extents of its grid are given by P."""
+        """Whether the extents of the grid are given by P."""
         return any("P" in s.names(axis.extent) for axis in self.algorithm.node.grid)
 
     def processors(self, at: Given, option: str = "") -> Number:
-        """How many processors a grid has at sizes. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
+        """Return the number of processors of a grid. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
         return ends_at(self.cost("P"), self.report.point_of_run(at, self._needed, option))[1]
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """The inputs at sizes: derived where that is possible, executed where it is asked for or nothing is derived.
+        """Return the inputs at sizes: derived if possible, executed if asked for or if nothing is derived.
 
-        Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 where an input can be neither derived nor executed,
-        and as a run does.
+        Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 if an input can be neither derived nor executed, and
+        as a run does.
         """
         if not settings.runs and settings.cache.policy == "optimal":
-            found = self.derived(at, metrics, settings)
-            if not found.unknown.keys() & {*COUNTED, *BY_KIND, "P", "nodes"}:
-                return found
+            derived_basis = self.derived(at, metrics, settings)
+            if not derived_basis.unknown.keys() & {*COUNTED, *BY_KIND, "P", "nodes"}:
+                return derived_basis
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
 
     def derived(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """The inputs that are derived, and why others are not. Raises ArchlineError for wrong sizes."""
+        """Return the inputs that are derived, and why the rest is not. Raises ArchlineError for wrong sizes."""
         key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
             self._derived[key] = self._derive(at, metrics, settings)
@@ -185,13 +181,13 @@ class AlgorithmSubject:
     def _derived_at(
         self, point: Point, metrics: Collection[str], settings: Settings
     ) -> tuple[dict[str, Input], dict[str, str]]:
-        found: dict[str, Input] = {}
+        inputs: dict[str, Input] = {}
         unknown: dict[str, str] = {}
         procs = None if self.on_grid else settings.procs
         caches = {level: {"Z": cache.Z, "L": cache.L} for level, cache in settings.levels}
-        for name in (each for each in self.derivable if each in metrics):
-            level, of = PER_LEVEL.get(name, ("", name))
-            cost = self.cost(of, procs)
+        for name in (metric for metric in self.derivable if metric in metrics):
+            level, _ = PER_LEVEL.get(name, ("", name))
+            cost = self.cost(name, procs)
             try:
                 lower, upper = whole_ends_at(cost, {**point, **caches.get(level, {})})
             except EvaluationError as problem:
@@ -201,40 +197,40 @@ class AlgorithmSubject:
             several = procs is not None and name == "io"
             origin = "declared" if cost.status == "declared" and cost.declared and not several else "derived"
             status = "exact" if lower == upper and cost.exact else "bounded"
-            found[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, status)
-        return found, unknown
+            inputs[name] = Input(Interval(Fraction(lower), Fraction(upper)), origin, status)
+        return inputs, unknown
 
     def run(self, at: Given, settings: Settings) -> ExecutedRun:
         """A run on generated data, or on a matrix. Raises ArchlineError."""
         return run_at(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
     def executed(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
-        """The inputs of a run: all as counted where `measured`, else those that are not derived. Raises AL414."""
+        """Return the inputs of a run: all as counted if `measured`, else the underived ones. Raises AL414."""
         cache = ran.cache
         assert cache is not None or self.on_grid
         point = {**ran.at} if cache is None else {**ran.at, "Z": cache.Z, "L": cache.L}
         derived = ("P", "nodes") if settings.measured else metrics
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
-        found, unknown = self._derived_at(point, optimal, settings)
+        inputs, unknown = self._derived_at(point, optimal, settings)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
         counts |= {name: ran.counts.counted(METRICS[name]) for name in BY_KIND if name in metrics}
-        for level, (_, each) in ran.levels.items():
-            counts |= {f"{level}_io": each.io, f"{level}_bytes": each.bytes}
+        for level, (_, level_counts) in ran.levels.items():
+            counts |= {f"{level}_io": level_counts.io, f"{level}_bytes": level_counts.bytes}
         for name in counts:
-            if name in metrics and name not in found and not (settings.procs and name in ("span", "io")):
-                found[name] = Input(Interval.of(counts[name]), "executed")
-        missing = [name for name in self.derivable if name in metrics and name not in found]
+            if name in metrics and name not in inputs and not (settings.procs and name in ("span", "io")):
+                inputs[name] = Input(Interval.of(counts[name]), "executed")
+        missing = [name for name in self.derivable if name in metrics and name not in inputs]
         if missing:
             reason = unknown.get(missing[0], "runs count the span and io of one processor")
             raise error(rules.NEEDS_BOUND, f"the {missing[0]} of `{self.name}` is unknown: {reason}")
         data = f"{ran.matrix.path}; {ran.data}" if ran.matrix is not None else ran.data
         if cache is None:
-            return Basis(ran.at, found, None, data)
+            return Basis(ran.at, inputs, None, data)
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.settings.chosen_cache, settings.of_machine)
-        return Basis(_sizes(ran.at), {**found, **_of_cache(cache, metrics)}, used, data)
+        return Basis(_sizes(ran.at), {**inputs, **_of_cache(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
-        """Forms and growth of its metrics: on a grid with several processors along every axis, unless `everywhere`."""
+        """Return forms and growth of the metrics: on a grid of several processors by axis, unless `everywhere`."""
         return self._everywhere if everywhere or not self.on_grid else self._in_general
 
     @cached_property
@@ -261,24 +257,22 @@ class FormulaSubject:
 
     @property
     def name(self) -> str:
-        """The text as typed."""
         return self.target.name
 
     @property
     def metrics(self) -> Collection[str]:
-        """The metrics that have a formula."""
         return self.target.formulas.keys()
 
     @property
     def names(self) -> SizeNames:
-        """Its sizes: numbers, 0 or more."""
-        own = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
-        return SizeNames({}, amounts=own, needed=self.target.sizes)
+        """The sizes of the formulas: numbers, 0 or more."""
+        amounts = tuple(name for name in self.target.sizes if name not in ("Z", "L", "P", "K"))
+        return SizeNames({}, amounts=amounts, needed=self.target.sizes)
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """The metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""
+        """Return the metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""
         words = {"Z": (settings.cache.Z, None), "L": (settings.cache.L, None)}
-        held = {name: each for name, each in words.items() if name in self.target.sizes and name not in at}
+        held = {name: word for name, word in words.items() if name in self.target.sizes and name not in at}
         if settings.procs is not None and at.get("P", (settings.procs, None))[0] != settings.procs:
             raise error(rules.OPTIONS_CLASH, f"`--procs {settings.procs}` contradicts the P given by `--at`")
         if settings.procs is not None and "P" in self.target.sizes and "P" not in at:
@@ -287,7 +281,7 @@ class FormulaSubject:
         amounts = self.target.amounts(point)
         cache = settings.cache
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
-        inputs = {name: Input(each, "declared") for name, each in amounts.items()}
+        inputs = {name: Input(amount, "declared") for name, amount in amounts.items()}
         read = {"Z", "L"} & held.keys()
         return Basis(point, {**_of_cache(cache, metrics), **inputs}, used if read else None, BY_HAND)
 
@@ -295,21 +289,20 @@ class FormulaSubject:
     shorten = False
 
     def in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
-        """Formulas are of all sizes."""
+        """Return the formulas themselves, which are valid for all sizes."""
         del everywhere
         return self
 
     def growth(self, metric: str) -> Growth:
-        """The formula itself."""
+        """Return the growth of a metric: its formula."""
         expr = self.target.formulas.get(metric)
-        if expr is None or any(isinstance(each, s.Unary) or getattr(each, "op", "") == "-" for each in s.nodes(expr)):
+        if expr is None or any(isinstance(node, s.Unary) or getattr(node, "op", "") == "-" for node in s.nodes(expr)):
             # A difference may vanish, or be below 0, where its terms do not.
             return Growth(None, None)
-        known = ZERO if is_number(expr, 0) else reduced_sum(expr, Domain(())) or expr
-        return Growth(known, known)
+        simplest = ZERO if is_number(expr, 0) else reduced_sum(expr, Domain(())) or expr
+        return Growth(simplest, simplest)
 
     def symbolic(self, metric: str) -> SymbolicMetric:
-        """A metric in sizes."""
         expr = self.target.formulas.get(metric) or b.name(metric)
         text = Formula(expr)
         return SymbolicMetric(metric, "declared", Ends(text, text), ends=(expr, expr))
@@ -319,21 +312,21 @@ Subject: TypeAlias = AlgorithmSubject | FormulaSubject
 
 
 def subject(target: str | AlgorithmUnderFacts, where: str | None = None) -> Subject:
-    """The subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError.
+    """Return the subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError.
 
-    That of an algorithm is derived once: the same is found again while its files have the same texts.
+    An algorithm is derived once: its subject is cached while its files have the same texts.
     """
     if isinstance(target, AlgorithmUnderFacts):
         return _derived_once(target, where)
     if is_formula(target):
         return FormulaSubject(read_target(target))
-    found = _named(target)
-    return _derived_once(found, own_facts(found, where))
+    named = _named(target)
+    return _derived_once(named, own_facts(named, where))
 
 
 @lru_cache(maxsize=MAX_KNOWN)
-def _derived_once(found: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
-    return AlgorithmSubject(found.assuming(where))
+def _derived_once(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
+    return AlgorithmSubject(algorithm.assuming(where))
 
 
 _known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
@@ -341,43 +334,43 @@ _known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
 
 def _named(target: str) -> AlgorithmUnderFacts:
     key = target, is_path(target.partition("::")[0]), os.getcwd()
-    read, found = _known.pop(key, ({}, None))
-    if found is None or any(current_text(path) != text for path, text in read.items()):
+    read, algorithm = _known.pop(key, ({}, None))
+    if algorithm is None or any(current_text(path) != text for path, text in read.items()):
         with recorded() as read:
-            found = AlgorithmUnderFacts.named(target)
-    _known[key] = read, found
+            algorithm = AlgorithmUnderFacts.named(target)
+    _known[key] = read, algorithm
     if len(_known) > MAX_KNOWN:
         _known.popitem(last=False)
     for path, text in read.items():
         note_read(path, text)
-    return found
+    return algorithm
 
 
 def of_numbers(subjects: Iterable[Subject]) -> bool:
     """Whether all are formulas of numbers alone, which have a value without sizes."""
-    return all(isinstance(each, FormulaSubject) and not each.target.sizes for each in subjects)
+    return all(isinstance(candidate, FormulaSubject) and not candidate.target.sizes for candidate in subjects)
 
 
-def own_facts(found: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
-    """Of comma-separated facts those that an algorithm has the sizes for."""
+def own_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
+    """Select the facts, of comma-separated ones, that an algorithm has the sizes for."""
     if not where:
         return ()
-    known = {*found.signature.size_names, *found.signature.indices, "Z", "L", "P", "K"}
-    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= known)
+    allowed = {*algorithm.signature.size_names, *algorithm.signature.indices, "Z", "L", "P", "K"}
+    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= allowed)
 
 
 def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
     """Raise ArchlineError (AL401) for a fact about a size that no algorithm has."""
     if not where:
         return
-    known = {"Z", "L", "P", "K"}.union(*(each.names.all for each in subjects))
+    allowed = {"Z", "L", "P", "K"}.union(*(candidate.names.all for candidate in subjects))
     for fact in parse_facts(where, "--where"):
-        for name in sorted(s.names(fact) - known):
+        for name in sorted(s.names(fact) - allowed):
             raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
 
 
 def model_for(chosen: Subject, given: Model | None, usual: Model) -> Model:
-    """The model that was given, else that of a target of formulas or of a grid, else the usual one."""
+    """Return the given model, else that of a target of formulas or of a grid, else the usual one."""
     if given is not None:
         return given
     if isinstance(chosen, FormulaSubject):
@@ -388,15 +381,15 @@ def model_for(chosen: Subject, given: Model | None, usual: Model) -> Model:
 
 
 def refuse_levels(model: Model, what: str) -> None:
-    """Raise ArchlineError (AL411) where a model takes the misses of several caches, and what asks has one."""
+    """Raise ArchlineError (AL411) if a model takes the misses of several caches, for a command with one."""
     if model.levels:
         message = f"{what} takes the misses of one cache, and model `{model.name}` those of each level"
         raise error(rules.OPTIONS_CLASH, message, hint="take model `roofline`, with the Z and L of a level")
 
 
 def own(at: Given, chosen: Subject) -> Given:
-    """Of the values those that a subject has names for."""
-    return {name: each for name, each in at.items() if name in chosen.names.all}
+    """Select the values that a subject has names for."""
+    return {name: value for name, value in at.items() if name in chosen.names.all}
 
 
 def _of_cache(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
@@ -409,14 +402,14 @@ def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
 
 
 def processors_by_name(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
-    """How many processors each of the grids has, in sizes."""
-    for name, each in zip(names, subjects, strict=True):
-        if isinstance(each, AlgorithmSubject) and each.on_grid:
-            yield name, each.report.write(each.cost("P").upper or NOTHING)
+    """Yield the number of processors of each grid, in sizes."""
+    for name, candidate in zip(names, subjects, strict=True):
+        if isinstance(candidate, AlgorithmSubject) and candidate.on_grid:
+            yield name, candidate.report.write(candidate.cost("P").upper or NOTHING)
 
 
 def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
-    """That two targets have as many processors, where P is a size of one and a product of sizes of the other."""
+    """Equate the numbers of processors of two targets, if P is a size of one and a product of sizes of the other."""
     for first, second in ((one, other), (other, one)):
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
             product = processors_of(second.algorithm.node)
@@ -426,53 +419,53 @@ def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
 
 
 def takes_processors(chosen: Subject) -> bool:
-    """Whether P is one of its sizes."""
+    """Whether P is a size of the target."""
     return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
 
 
 def with_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
-    """Growths under more facts."""
-    return {name: replace(each, facts=(*each.facts, *facts)) for name, each in growths.items()}
+    """Add facts to growths."""
+    return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
 def with_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
-    """The sizes, and P for the targets that take it, where the grids of the others all have as many processors."""
+    """Return the sizes, with P for targets that take it if the grids have the same number of processors."""
     if "P" in at or not any(map(takes_processors, subjects)):
         return at
-    products = [each for each in subjects if isinstance(each, AlgorithmSubject) and each.on_grid]
-    products = [each for each in products if not each.takes_processors]
+    products = [grid for grid in subjects if isinstance(grid, AlgorithmSubject) and grid.on_grid]
+    products = [grid for grid in products if not grid.takes_processors]
     try:
-        found = {each.processors(own(at, each), option) for each in products}
+        counts = {grid.processors(own(at, grid), option) for grid in products}
     except ArchlineError:
         # What is wrong with the sizes is reported where they are used.
         return at
-    return {**at, "P": (int(found.pop()), None)} if len(found) == 1 else at
+    return {**at, "P": (int(counts.pop()), None)} if len(counts) == 1 else at
 
 
 KEPT = ("memory", "node_memory", "P", "nodes")
-"""Amounts that are those of the algorithm."""
+"""Amounts of a bound that are those of the algorithm."""
 
 
 def energy_floor(
     report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
 ) -> EnergyFloor | None:
-    """The least energy, for the memory that an algorithm on a grid has at sizes; None where no bounds are known."""
-    known = report.communication
+    """Return a lower bound on the energy, for the memory of an algorithm on a grid; None without known bounds."""
+    communication = report.communication
     memory, processors = amounts.get("memory"), amounts.get("P")
-    if on.model.processors != "P" or known is None or memory is None or processors is None or not memory.lower:
+    if on.model.processors != "P" or communication is None or memory is None or processors is None or not memory.lower:
         return None
-    bounds = known.bounds
+    bounds = communication.bounds
     flops = None if bounds is None else bounds.flops(at)
-    if bounds is None or flops is None or known.replicated is not None:
+    if bounds is None or flops is None or communication.replicated is not None:
         return None
     values = [low for low, _ in bounds.at(at, memory.upper).values()]
     words = max([Fraction(0), *values])
-    least = {name: Interval.of(0) for name in amounts}
-    least |= {name: Interval.of(amounts[name].lower) for name in KEPT if name in amounts}
-    least |= {"flops": Interval.of(flops / processors.upper), "words": Interval.of(words)}
-    least["messages"] = Interval.of(words / memory.upper)
-    estimate = on.estimate(least)
+    lower_amounts = {name: Interval.of(0) for name in amounts}
+    lower_amounts |= {name: Interval.of(amounts[name].lower) for name in KEPT if name in amounts}
+    lower_amounts |= {"flops": Interval.of(flops / processors.upper), "words": Interval.of(words)}
+    lower_amounts["messages"] = Interval.of(words / memory.upper)
+    estimate = on.estimate(lower_amounts)
     if estimate.energy is None and estimate.time is None:
         return None
-    assumptions = dict.fromkeys(each for bound in bounds.bounds for each in bound.assumptions)
+    assumptions = dict.fromkeys(assumption for bound in bounds.bounds for assumption in bound.assumptions)
     return EnergyFloor(str(bounds.solved.problem["any"]), estimate, tuple(assumptions))

@@ -1,4 +1,4 @@
-"""What varies: sizes that are swept, `n=64..8192` by doubling or with a step, and what an optimisation goes over."""
+"""Sizes that are swept, `n=64..8192` by doubling or with a step, and the variables of an optimisation are read here."""
 
 from __future__ import annotations
 
@@ -30,37 +30,36 @@ MOST = 1000
 
 @record
 class SizeSweep:
-    """Values of some sizes that change together; both ends are among them."""
+    """Values of some sizes that change together; both ends are among the points."""
 
     names: tuple[str, ...]
     points: tuple[int, ...]
 
     @property
     def variable(self) -> str:
-        """`n=m=p`."""
+        """The names as text: `n=m=p`."""
         return "=".join(self.names)
 
     def at(self, value: int) -> Given:
-        """The sizes at one of the values."""
         return dict.fromkeys(self.names, (value, None))
 
-    def points_with(self, given: Given) -> list[Given]:
-        """The points of the sweep, with the sizes that stay the same. Raises ArchlineError (AL403)."""
+    def points_with(self, fixed: Given) -> list[Given]:
+        """Return the points of the sweep, with the sizes that stay fixed. Raises ArchlineError (AL403)."""
         for name in self.names:
-            if name in given:
-                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=given[name][1])
-        return [{**given, **self.at(value)} for value in self.points]
+            if name in fixed:
+                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=fixed[name][1])
+        return [{**fixed, **self.at(value)} for value in self.points]
 
     @staticmethod
     def read(text: str) -> SizeSweep:
         """Read `n=m=p=64..8192`, by doubling, or with a `step`. Raises ArchlineError (AL404, AL411)."""
-        found = _SWEEP.fullmatch(text)
+        match = _SWEEP.fullmatch(text)
         hint = "write n=64..8192 (by doubling), n=m=p=64..8192, or n=100..1000 step 100"
-        if found is None:
+        if match is None:
             raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is not a sweep", hint=hint)
-        names = tuple(name.strip() for name in found[1].split("=") if name.strip())
-        low, high = (_whole(part, hint) for part in (found[2], found[3]))
-        step = None if found[4] is None else _whole(found[4], hint)
+        names = tuple(name.strip() for name in match[1].split("=") if name.strip())
+        low, high = (_whole(part, hint) for part in (match[2], match[3]))
+        step = None if match[4] is None else _whole(match[4], hint)
         if step is not None and step < 1:
             raise error(rules.OPTIONS_CLASH, f"the step is {step}; it is at least 1", hint=hint)
         if not 1 <= low <= high:
@@ -82,12 +81,12 @@ def _whole(text: str, hint: str) -> int:
 
 
 def _points(low: int, high: int, step: int | None) -> tuple[int, ...]:
-    found: list[int] = []
+    points: list[int] = []
     value = low
-    while value < high and len(found) <= MOST:
-        found.append(value)
+    while value < high and len(points) <= MOST:
+        points.append(value)
         value = 2 * value if step is None else value + step
-    return (*found, high)
+    return (*points, high)
 
 
 _RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
@@ -96,18 +95,18 @@ _RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
 def variables(
     chosen: Subject, sizes: Sequence[str], over: Sequence[str], integer: frozenset[str]
 ) -> Iterator[Variable]:
-    """What `over` names: sizes of a target, or quantities. Raises ArchlineError (AL401, AL404, AL411)."""
-    for text in (part for each in over for part in each.split(",") if part.strip()):
-        found = _RANGE.fullmatch(text)
-        if found is None:
+    """Yield the variables of `over`: sizes of a target, or quantities. Raises ArchlineError (AL401, AL404, AL411)."""
+    for text in (part for entry in over for part in entry.split(",") if part.strip()):
+        match = _RANGE.fullmatch(text)
+        if match is None:
             name, _, limits = (part.strip() for part in text.partition("="))
             open_end = limits.startswith("..") != limits.endswith("..")
             lacks = f"the range `{limits[:40]}` has no {'end' if limits.endswith('..') else 'start'}"
             message = lacks if open_end else f"`{text.strip()[:40]}` names nothing that varies"
             hint = f"write --over {name}=1..64" if open_end else "write --over c,P=1..64"
             raise error(rules.OPTIONS_CLASH, message, hint=hint)
-        name = found[1]
-        low, high = (None if part is None else _number(part) for part in (found[2], found[3]))
+        name = match[1]
+        low, high = (None if part is None else _number(part) for part in (match[2], match[3]))
         if low is not None and high is not None and low > high:
             raise error(rules.OPTIONS_CLASH, f"the range of `{name}` goes from {low} to {high}")
         if name in sizes:
@@ -118,7 +117,7 @@ def variables(
         else:
             processors = None if isinstance(chosen, FormulaSubject) else processors_of(chosen.algorithm.node)
             if name == "P" and processors is not None:
-                axes = ",".join(each for each in sizes if each in s.names(processors))
+                axes = ",".join(size for size in sizes if size in s.names(processors))
                 hint = f'write --over {axes}, and --where "P <= 64" for a range'
                 message = f"P follows from the axes of the grid: P = {format_fact(processors)}"
                 raise error(rules.OPTIONS_CLASH, message, hint=hint)
@@ -138,7 +137,7 @@ def _number(text: str) -> Fraction:
 
 
 def constraints_of(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
-    """The constraints of a fact that varies with what an optimisation goes over. Raises ArchlineError (AL411)."""
+    """Yield the constraints of a fact about variables of an optimisation. Raises ArchlineError (AL411)."""
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
             yield from reading.compared(op, left, right, format_fact(fact))
@@ -146,12 +145,12 @@ def constraints_of(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Cons
             message = f"`{format_fact(fact)}` is about whole numbers"
             raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
         case _:
-            # Points of whole numbers are chosen by it.
+            # Points of integers are filtered by it.
             pass
 
 
 def names_of(chosen: AlgorithmSubject) -> Iterator[str]:
-    """The names that an algorithm takes values for."""
+    """Yield the names that an algorithm takes values for."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
     if not chosen.on_grid:
@@ -161,13 +160,13 @@ def names_of(chosen: AlgorithmSubject) -> Iterator[str]:
 
 
 def processors_in_sizes(chosen: AlgorithmSubject) -> s.Expr:
-    """How many processors a grid has."""
-    found = processors_of(chosen.algorithm.node)
-    return s.Name("P", span=b.DERIVED) if found is None else found
+    """Return the number of processors of a grid."""
+    product = processors_of(chosen.algorithm.node)
+    return s.Name("P", span=b.DERIVED) if product is None else product
 
 
 def known_number(name: str, value: object, span: Span | None) -> Number:
-    """A value, if it is a number. Raises ArchlineError (AL404)."""
+    """Return a value if it is a number. Raises ArchlineError (AL404)."""
     if not isinstance(value, int | Fraction):
         raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
     return value

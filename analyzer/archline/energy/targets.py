@@ -1,4 +1,4 @@
-"""Targets of formulas typed by hand: `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"`, or `"n-body=linear:F=..."`."""
+"""Read targets that are formulas: `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"`, or `"n-body=linear:F=..."`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
 SIZE = "size "
-"""What the names of sizes begin with where a formula has names of quantities too."""
+"""The prefix of the names of sizes in formulas that also contain names of quantities."""
 SYMBOLS = ("P", "Z", "L")
-"""Metrics that formulas may hold as sizes, and that are then known."""
+"""Metrics that formulas may contain as sizes, and that are then known."""
 
 
 @record
 class FormulaTarget:
-    """Metrics as formulas of sizes. `name` is as given, else the text; `model` the model whose letters it uses."""
+    """Metrics as formulas of sizes. `name` is as given, else the text; `model` defines the letters."""
 
     name: str
     model: Model
@@ -36,49 +36,49 @@ class FormulaTarget:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names that formulas hold, in the order of their appearance by metric."""
-        return tuple(dict.fromkeys(name for each in self.formulas.values() for name in sorted(names_in(each))))
+        """The names that formulas contain, in the order of their appearance by metric."""
+        return tuple(dict.fromkeys(name for formula in self.formulas.values() for name in sorted(names_in(formula))))
 
     def amounts(self, point: Mapping[str, Number]) -> dict[str, Interval]:
-        """The metrics at sizes. Raises ArchlineError (AL462) where a formula gives no number."""
-        known = {name: Interval.of(value) for name, value in point.items()}
+        """Return the metrics at sizes. Raises ArchlineError (AL462) if a formula does not give a number."""
+        sizes = {name: Interval.of(value) for name, value in point.items()}
         # P is the model's number of processors, also where no formula holds it.
-        found = {"P": known["P"]} if "P" in known and self.model.processors == "P" else {}
+        values = {"P": sizes["P"]} if "P" in sizes and self.model.processors == "P" else {}
         for name, expr in self.formulas.items():
             try:
-                found[name] = value_of(expr, known)
+                values[name] = value_of(expr, sizes)
             except EvaluationError as problem:
                 message = f"`{format_expression(expr)}`, the {name}, has no value here: {problem}"
                 raise error(rules.FORMULA, message, span=expr.span) from None
-        return found
+        return values
 
 
 def is_formula(text: str) -> bool:
-    """Whether a target is formulas rather than an algorithm."""
+    """Whether a target consists of formulas, and is not an algorithm."""
     return _TARGET.fullmatch(text.strip()) is not None
 
 
 def read_target(text: str) -> FormulaTarget:
-    """The target of a text for which `is_formula` holds.
+    """Return the target of a text for which `is_formula` holds.
 
-    Raises ArchlineError: AL459 for an unknown model, AL101 for what does not parse, AL466 for an unknown metric.
+    Raises ArchlineError: AL459 for an unknown model, AL101 for a syntax error, AL466 for an unknown metric.
     """
-    found = _TARGET.fullmatch(text.strip())
-    assert found is not None
-    chosen = model(found[2])
-    offset = found.start(3) + len(text) - len(text.lstrip())
-    # Spaces before the formulas, so that places are those in the whole text.
+    groups = _TARGET.fullmatch(text.strip())
+    assert groups is not None
+    chosen = model(groups[2])
+    offset = groups.start(3) + len(text) - len(text.lstrip())
+    # Spaces precede the formulas, so that columns are those of the whole text.
     formulas: dict[str, s.Expr] = {}
-    for letter, expr, span in parse_settings(" " * offset + found[3], "target"):
+    for letter, expr, span in parse_settings(" " * offset + groups[3], "target"):
         metric = chosen.letters.get(letter, letter)
         place = Span(Source("target", text), 1, span.column, 1, span.end_column)
         if metric not in METRICS:
-            known = [*chosen.letters, *METRICS]
-            hint = did_you_mean(letter, known) or "metrics are " + ", ".join(f"`{each}`" for each in known)
+            known_names = [*chosen.letters, *METRICS]
+            hint = did_you_mean(letter, known_names) or "metrics are " + ", ".join(f"`{name}`" for name in known_names)
             raise error(rules.TARGET, f"model `{chosen.name}` takes no `{letter}`", span=place, hint=hint)
         if metric in formulas:
             raise error(rules.TARGET, f"the {metric} is given twice", span=place)
-        # What is no formula is refused here, whether or not sizes follow.
+        # A text that is not a formula is refused here, whether or not sizes follow.
         check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
         formulas[metric] = expr
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
@@ -87,16 +87,16 @@ def read_target(text: str) -> FormulaTarget:
     for letter, metric in letters.items():
         if letter in held and metric not in formulas:
             formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
-    return FormulaTarget(found[1] or text.strip(), chosen, formulas)
+    return FormulaTarget(groups[1] or text.strip(), chosen, formulas)
 
 
 def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dict[str, s.Expr]:
-    """The formulas with metrics that they hold replaced by theirs: `W` in `S=W/m`. Raises ArchlineError (AL466).
+    """Replace metrics in formulas by their own formulas: `W` in `S=W/m`. Raises ArchlineError (AL466).
 
     A metric that is its own letter, `W=W`, is a size.
     """
 
-    def whole(metric: str, path: tuple[str, ...]) -> s.Expr:
+    def expand(metric: str, path: tuple[str, ...]) -> s.Expr:
         expr = formulas[metric]
         held = {name: letters.get(name, name) for name in sorted(names_in(expr))}
         if isinstance(expr, s.Name) and held[expr.id] == metric:
@@ -104,7 +104,7 @@ def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dic
         if metric in path:
             circle = " -> ".join((*path[path.index(metric) :], metric))
             raise error(rules.TARGET, f"formulas go round in a circle: {circle}", span=expr.span)
-        known = {name: whole(each, (*path, metric)) for name, each in held.items() if each in formulas}
-        return substituted(expr, known)
+        expanded = {name: expand(part, (*path, metric)) for name, part in held.items() if part in formulas}
+        return substituted(expr, expanded)
 
-    return {metric: whole(metric, ()) for metric in formulas}
+    return {metric: expand(metric, ()) for metric in formulas}

@@ -1,4 +1,4 @@
-"""Units of quantities: how they are read and written, and the arithmetic of their dimensions."""
+"""Units of quantities are read and written here, with the arithmetic of their dimensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from archline.expr.intervals import Interval
 from archline.records import record
 
-# Prefixes the reader accepts and the formatter writes; `u` stands for micro, so that output stays ASCII.
+# The reader accepts these prefixes, the formatter writes them; `u` stands for micro, so that output stays ASCII.
 _PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _WRITTEN = {exponent: prefix for prefix, exponent in _PREFIXES.items()}
 _READ = {**_PREFIXES, "µ": -6, "μ": -6}
@@ -25,18 +25,16 @@ class Dimension:
 
     @classmethod
     def of(cls, powers: Mapping[str, int | Fraction]) -> Dimension:
-        """The dimension of these powers."""
         return cls(tuple(sorted((base, Fraction(power)) for base, power in powers.items() if power)))
 
     def times(self, other: Dimension, power: int | Fraction = 1) -> Dimension:
-        """The product with a power of another dimension; `power=-1` divides."""
+        """Return the product with a power of another dimension; `power=-1` divides."""
         powers = dict(self.powers)
         for base, exponent in other.powers:
             powers[base] = powers.get(base, Fraction(0)) + exponent * power
         return Dimension.of(powers)
 
     def power(self, exponent: int | Fraction) -> Dimension:
-        """The dimension raised to a power."""
         return Dimension().times(self, exponent)
 
     def __str__(self) -> str:
@@ -72,7 +70,7 @@ class Unit:
 
 
 def parse_unit(text: str) -> Unit | None:
-    """Read a unit such as `nJ`, `Gflop/s` or `pJ/word/s`; None where it is not one."""
+    """Parse a unit such as `nJ`, `Gflop/s` or `pJ/word/s`; None if the text is not a unit."""
     unit = Unit(Fraction(1), NUMBER)
     sign = 1
     for position, part in enumerate(re.split(r"\s*([*/])\s*", text.strip())):
@@ -87,7 +85,7 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def dimension(text: str) -> Dimension:
-    """The dimension of a unit that is known to be one."""
+    """Return the dimension of a text that is certainly a unit."""
     unit = parse_unit(text)
     assert unit is not None, text
     return unit.dimension
@@ -105,10 +103,10 @@ def _parse_single(text: str) -> Unit | None:
 
 
 def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
-    """A number with an SI prefix, rounded half-even to `digits` significant digits: `4.213 mJ`.
+    """Format a number with an SI prefix, rounded half-even to `digits` significant digits: `4.213 mJ`.
 
-    Beyond the prefixes (below a femto, from a thousand peta on) powers of ten are written
-    instead. The rounding is done on the exact fraction. An empty unit gives the bare number.
+    Beyond the prefixes (below a femto, from a thousand peta on) powers of ten are written instead. The rounding is done
+    on the exact fraction. An empty unit gives the bare number.
     """
     if value < 0:
         return "-" + format_si(-value, unit, digits)
@@ -126,7 +124,7 @@ def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
 
 
 def format_binary(size: Fraction) -> str:
-    """A size as it is called: `32 KiB`, where that is a whole number below 1024; else in bytes and their thousands."""
+    """Format a size as `32 KiB` if that is an integer below 1024; else in bytes with SI prefixes."""
     for name, factor in _BINARY.items():
         if size.denominator == 1 and size % factor == 0 and 0 < size < 1024 * factor:
             return f"{size // factor} {name}"
@@ -134,7 +132,7 @@ def format_binary(size: Fraction) -> str:
 
 
 def _decimal_exponent(value: Fraction) -> int:
-    """The e with 10^e <= value < 10^(e+1), for value > 0."""
+    """Return the e with 10^e <= value < 10^(e+1), for value > 0."""
     # 0.30103 is log10(2): the first guess differs by at most one or two for any size.
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     exponent = bits * 30103 // 100000
@@ -153,9 +151,9 @@ def _place_point(digits: int, length: int, before: int) -> str:
 
 
 def amount_text(amount: Interval, unit: str) -> str:
-    """`4.213 mJ`, or `4.213 .. 5.000 mJ`."""
+    """Format an amount: `4.213 mJ`, or `4.213 .. 5.000 mJ`."""
     low, high = format_si(amount.lower, unit), format_si(amount.upper, unit)
     if low == high:
         return low
-    number, _, own = low.partition(" ")
-    return f"{number} .. {high}" if own == high.partition(" ")[2] else f"{low} .. {high}"
+    number, _, unit_text = low.partition(" ")
+    return f"{number} .. {high}" if unit_text == high.partition(" ")[2] else f"{low} .. {high}"

@@ -1,7 +1,7 @@
-"""Arithmetic of generated code: on reals by IEEE 754, on ints with a check.
+"""Arithmetic of generated code is defined here: on reals by IEEE 754, on ints with a check.
 
-Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports. `PLAIN`
-and `COMPILED` hold what the two ways of running do differently, under the same names.
+Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports. `PLAIN` and
+`COMPILED` hold the functions that differ between the two ways of running, under the same names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from archline.execution.slots import INT_LIMIT, NO_INT
 
 # Arithmetic on reals
 def nearest_real(value: float) -> float:
-    """The nearest real; of an int that is too large for any, inf with its sign."""
+    """Return the nearest real; for an int that is too large, inf with its sign."""
     try:
         return float(value)
     except OverflowError:
@@ -102,20 +102,20 @@ COMPILED: dict[str, Callable[..., Any]] = {
 
 @helper
 def real_min(a: float, b: float) -> float:
-    """The second where it is less, else the first."""
+    """Return the second number if it is less, else the first."""
     return b if b < a else a
 
 
 @helper
 def real_max(a: float, b: float) -> float:
-    """The second where it is greater, else the first."""
+    """Return the second number if it is greater, else the first."""
     return b if b > a else a
 
 
 # Arithmetic on ints, wrapping in compiled code and unbounded in plain Python
 @helper
 def add_int(a: int, b: int) -> int:
-    """A + b, or NO_INT beyond 64 bits."""
+    """Return a + b, or NO_INT beyond 64 bits."""
     total = a + b
     if (b >= 0 and a > INT_LIMIT - b) or (b < 0 and a < -INT_LIMIT - b):
         return NO_INT
@@ -124,13 +124,13 @@ def add_int(a: int, b: int) -> int:
 
 @helper
 def sub_int(a: int, b: int) -> int:
-    """A - b, or NO_INT beyond 64 bits."""
+    """Return a - b, or NO_INT beyond 64 bits."""
     return add_int(a, -b)
 
 
 @helper
 def mul_int(a: int, b: int) -> int:
-    """A * b, or NO_INT beyond 64 bits."""
+    """Return a * b, or NO_INT beyond 64 bits."""
     if -3037000499 < a < 3037000499 and -3037000499 < b < 3037000499:
         return a * b
     if a == 0 or b == 0:
@@ -142,7 +142,7 @@ def mul_int(a: int, b: int) -> int:
 
 @helper
 def pow_int(base: int, exponent: int) -> int:
-    """Base ^ exponent for an exponent >= 0, or NO_INT beyond 64 bits."""
+    """Return base ^ exponent for an exponent >= 0, or NO_INT beyond 64 bits."""
     if base == 0 or base == 1:
         return base if exponent > 0 else 1
     if base == -1:

@@ -1,4 +1,4 @@
-"""Arguments checked against an algorithm's parameters, and put in memory."""
+"""Arguments are checked here against an algorithm's parameters, and put in memory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from archline.records import record
 
 @record(eq=False)
 class BoundArguments:
-    """Arguments ready to be run on.
+    """Arguments of a run, checked and placed in memory.
 
-    On a grid the arrays of `local` parameters have a first axis of P, and `placements` say where each processor has
-    its own, in a memory that starts with `own_words` of them; all others share a memory of `words`.
+    On a grid the arrays of `local` parameters have a first axis of P, and `placements` are positions in each
+    processor's private memory, which starts with `own_words` words; all other arrays share a memory of `words`.
     `scalars` and `arrays` by parameter; `facts` of offsets (total, longest gap) and index arrays (a bound above all).
     """
 
@@ -39,7 +39,7 @@ class BoundArguments:
     local: frozenset[str] = frozenset()
 
     def loaded(self, rank: int | None = None) -> dict[str, NDArray[Any]]:
-        """The arrays that are in the shared memory, or those of a processor."""
+        """Return the arrays in the shared memory, or those of a processor."""
         if rank is None:
             return {name: array for name, array in self.arrays.items() if name not in self.local}
         return {name: self.arrays[name][rank] for name in self.local}
@@ -80,9 +80,9 @@ def bind(
             own_words += placed.words
         else:
             words += placed.words
-    given = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
-    local = frozenset(each.name for each in algorithm.parameters if each.local)
-    return BoundArguments(scalars, arrays, facts, given, placements, words, own_words, local)
+    values = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
+    local = frozenset(parameter.name for parameter in algorithm.parameters if parameter.local)
+    return BoundArguments(scalars, arrays, facts, values, placements, words, own_words, local)
 
 
 def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str]) -> None:
@@ -98,7 +98,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
     missing = [parameter for name, parameter in parameters.items() if name not in arguments]
     if missing:
-        listed = ", ".join(f"`{format_parameter(each)}`" for each in missing)
+        listed = ", ".join(f"`{format_parameter(parameter)}`" for parameter in missing)
         raise error(
             rules.MISSING_ARGUMENT,
             f"`{algorithm.name}` needs {listed}",
@@ -108,7 +108,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
 
 
 def _signature(algorithm: s.Algorithm) -> str:
-    return f"its parameters are {', '.join(each.name for each in algorithm.parameters)}"
+    return f"its parameters are {', '.join(parameter.name for parameter in algorithm.parameters)}"
 
 
 def _wrong_type(parameter: s.Parameter, what: str) -> Exception:
@@ -148,29 +148,29 @@ def _symbol(name: str, value: Any) -> int | Fraction:
 
 
 def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArray[Any]:
-    """A copy that the run may change: real as float64 with one kind of NaN, int as int64."""
+    """Return a copy that the run may change: real as float64 with one kind of NaN, int as int64."""
     try:
-        given = np.asarray(value)
+        source = np.asarray(value)
     except ValueError:
         raise _wrong_type(parameter, "rows of different lengths") from None
     kinds = "iuf" if element != "int" else "iu"
-    if given.dtype.kind not in kinds and given.size:
-        raise _wrong_type(parameter, f"an array of {given.dtype}")
-    if given.ndim != rank:
-        message = f"`{parameter.name}` has {counted(rank, 'dimension')}, and was given {given.ndim}"
+    if source.dtype.kind not in kinds and source.size:
+        raise _wrong_type(parameter, f"an array of {source.dtype}")
+    if source.ndim != rank:
+        message = f"`{parameter.name}` has {counted(rank, 'dimension')}, and was given {source.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
     if element != "int":
-        array = given.astype(np.float64)
+        array = source.astype(np.float64)
         # Arithmetic does not make the NaN that marks unset elements; data must not bring it in either.
         array[np.isnan(array)] = np.nan
         return array
-    if given.size and (int(given.max()) > INT_LIMIT or int(given.min()) < -INT_LIMIT):
+    if source.size and (int(source.max()) > INT_LIMIT or int(source.min()) < -INT_LIMIT):
         raise _wrong_type(parameter, "an integer beyond 64 bits")
-    return given.astype(np.int64)
+    return source.astype(np.int64)
 
 
 def _offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, int]:
-    """Total and longest gap of offsets, which start at 0 and do not decrease."""
+    """Return the total and longest gap of offsets, which start at 0 and do not decrease."""
     name = parameter.name
     if len(array) < 1:
         problem = f"`{name}` is empty; offsets have an entry more than segments"

@@ -1,4 +1,4 @@
-"""Data for runs: random arguments of given sizes, and sparse matrices fed to kernels."""
+"""Data for runs are generated here: random arguments of given sizes, and sparse matrices for kernels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Form:
 def arguments_of(
     module: Module, algorithm: s.Algorithm, matrix: SparseMatrix, block: int | None
 ) -> tuple[Sizes, Arrays]:
-    """The sizes that a matrix determines, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
+    """Return the sizes that a matrix determines, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
     del module
     form = _form(algorithm)
     if len(form.indices) == 2:
@@ -50,8 +50,8 @@ def arguments_of(
     arrays: Arrays = {form.name: offsets, index_name: indices}
     if form.values is not None:
         arrays[form.values] = values
-    known = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
-    return _sizes([*known, *_longest(form, longest)]), arrays
+    entries = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
+    return _sizes([*entries, *_longest(form, longest)]), arrays
 
 
 def _form(algorithm: s.Algorithm) -> _Form:
@@ -61,12 +61,12 @@ def _form(algorithm: s.Algorithm) -> _Form:
         entries = structure(parameter.type.into)
         indices: list[tuple[str, s.IndexArrayType]] = []
         values = None
-        for other in algorithm.parameters:
-            match other.type:
+        for candidate in algorithm.parameters:
+            match candidate.type:
                 case s.IndexArrayType(shape=(entry,)) as type_ if structure(entry) == entries:
-                    indices.append((other.name, type_))
+                    indices.append((candidate.name, type_))
                 case s.ArrayType(element="real", shape=(entry,)) if structure(entry) == entries and values is None:
-                    values = other.name
+                    values = candidate.name
                 case _:
                     pass
         blocks = len(indices) == 2 and structure(indices[0][1].below) == structure(indices[1][1].below)
@@ -79,14 +79,14 @@ def _form(algorithm: s.Algorithm) -> _Form:
 
 
 def _by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bool:
-    """The result has an entry for each segment if these are rows, and one for each index if they are columns."""
+    """Whether segments are rows: then the result has an entry for each segment, else one for each index."""
     count, below = structure(form.offsets.count), structure(index.below)
     for parameter in algorithm.parameters:
         if parameter.mode != "in" and isinstance(parameter.type, s.ArrayType) and count != below:
             extents = [structure(entry) for entry in parameter.type.shape]
             if (count in extents) != (below in extents):
                 return count in extents
-    # A square matrix does not determine it; the name of the offsets may.
+    # The shape does not decide for a square matrix; the name of the offsets may.
     return not form.name.lower().startswith("col")
 
 
@@ -94,8 +94,8 @@ def _longest(form: _Form, longest: int) -> list[tuple[s.Expr, int]]:
     return [] if form.offsets.longest is None else [(form.offsets.longest, longest)]
 
 
-def _sizes(known: list[tuple[s.Expr, int]]) -> Sizes:
-    return {expr.id: value for expr, value in known if isinstance(expr, s.Name)}
+def _sizes(entries: list[tuple[s.Expr, int]]) -> Sizes:
+    return {expr.id: value for expr, value in entries if isinstance(expr, s.Name)}
 
 
 def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None) -> tuple[Sizes, Arrays]:
@@ -103,29 +103,29 @@ def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: i
         below = format_expression(form.indices[0][1].below)
         message = f"`{algorithm.name}` takes blocks of {below} x {below}; their size must be given"
         raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
-    known: list[tuple[s.Expr, int]]
+    entries: list[tuple[s.Expr, int]]
     by_quadrants = _by_quadrants(algorithm, form)
     match form.offsets.count:
         case s.Binary(op="*", left=s.Name(id=left) as rows, right=s.Name(id=right) as cols) if left != right:
             blocks = matrix.blocks(block, zmorton=by_quadrants)
-            known = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
+            entries = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
         case count:
             blocks = matrix.blocks(block, square=True, zmorton=by_quadrants)
-            known = [(_side(count), blocks.block_rows)]
+            entries = [(_side(count), blocks.block_rows)]
             if isinstance(count, s.Name):
-                known = [(count, blocks.block_rows * blocks.block_cols)]
-    known += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_longest(form, blocks.longest)]
+                entries = [(count, blocks.block_rows * blocks.block_cols)]
+    entries += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_longest(form, blocks.longest)]
     (first, _), (second, _) = form.indices
     if first.lower().startswith("col"):
         first, second = second, first
     arrays: Arrays = {form.name: blocks.offsets, first: blocks.row, second: blocks.col}
     if form.values is not None:
         arrays[form.values] = blocks.val
-    return _sizes(known), arrays
+    return _sizes(entries), arrays
 
 
 def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
-    """Whether entries come in Z-Morton order: where the side of a block is a power of 2, since the kernel halves it."""
+    """Whether entries are in Z-Morton order: if the side of a block is a power of 2, since the kernel halves it."""
     side = structure(form.indices[0][1].below)
     for fact in algorithm.where:
         match fact:
@@ -137,7 +137,7 @@ def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
 
 
 def _side(count: s.Expr) -> s.Expr:
-    """The name of the side of a square number of blocks, nb in `nb^2` and `nb*nb`."""
+    """Return the name of the side of a square number of blocks, nb in `nb^2` and `nb*nb`."""
     match count:
         case s.Binary(op="^", left=s.Name() as side, right=s.Integer(value=2)):
             return side
@@ -153,14 +153,14 @@ _INT_BELOW = 10
 
 
 def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
-    """Random arguments of an algorithm for values of all its sizes and indices.
+    """Generate random arguments of an algorithm for values of all its sizes and indices.
 
     Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
-    total and no gap above their longest, with one gap just as long where `longest` is a size of its own. `out`
-    arrays are zero.
+    total and no gap above their longest, with one gap of that length if `longest` is a size of its own. `out` arrays
+    are zero.
 
-    Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 where a `where` is
-    false, AL526 where no offsets or indices of these sizes exist, AL519 where the arrays would not fit memory.
+    Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 if a `where` is false,
+    AL526 if offsets or indices of such sizes do not exist, AL519 if the arrays would not fit memory.
     """
     point = check_sizes(module, algorithm, sizes)
     return _fill(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)
@@ -175,23 +175,23 @@ def bind_matrix(
     block: int | None = None,
     seed: int = 0,
 ) -> Arguments:
-    """Arguments that feed a sparse matrix to a kernel, in the form that its parameters have: CSR, CSC or blocks.
+    """Return arguments with a sparse matrix, in the form of a kernel's parameters: CSR, CSC or blocks.
 
-    `sizes` gives what the matrix does not determine, `block` the size of blocks. Other `in` arrays are random as in
-    `generate`, `inout` arrays are zero. Raises ArchlineError: AL527 where no form is found, and as `generate` does.
+    `sizes` gives values that the matrix does not determine, `block` the size of blocks. Other `in` arrays are random as
+    in generated data, `inout` arrays are zero. Raises ArchlineError: AL527 if no form is found, and as generation does.
     """
-    given = dict(sizes or {})
-    known, arrays = arguments_of(module, algorithm, matrix, block if block is not None else given.get("b"))
-    for name, value in known.items():
-        if name in given and given[name] != value:
-            message = f"`{name}` is {value} by the matrix, and was given as {given[name]}"
+    given_sizes = dict(sizes or {})
+    matrix_sizes, arrays = arguments_of(module, algorithm, matrix, block if block is not None else given_sizes.get("b"))
+    for name, value in matrix_sizes.items():
+        if name in given_sizes and given_sizes[name] != value:
+            message = f"`{name}` is {value} by the matrix, and was given as {given_sizes[name]}"
             raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
-    point = check_sizes(module, algorithm, {**given, **known})
+    point = check_sizes(module, algorithm, {**given_sizes, **matrix_sizes})
     return _fill(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
 
 
 def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
-    """Values for all sizes and indices of an algorithm, and P on a grid, checked.
+    """Return values for all sizes and indices of an algorithm, and P on a grid, checked.
 
     Raises ArchlineError (AL524, AL506, AL530).
     """
@@ -227,7 +227,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
 
 
 def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The sizes of a run on a grid with P, where the extents of the axes determine it."""
+    """Add P to the sizes of a run on a grid, if the extents of the axes determine it."""
     if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return sizes
     try:
@@ -237,7 +237,7 @@ def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping
 
 
 def no_processors(algorithm: s.Algorithm) -> ArchlineError:
-    """The error where P has no value."""
+    """Return the error about P without a value."""
     message = f"`{algorithm.name}` runs on P processors, and P has no value"
     return error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
 
@@ -263,8 +263,8 @@ def _fill(
         if name in arrays:
             arguments[name] = arrays[name]
         elif parameter.local:
-            one = [_value_for(parameter, point, source, name in exact, zero_results) for _ in range(point["P"])]
-            arguments[name] = np.stack(one)
+            parts = [_value_for(parameter, point, source, name in exact, zero_results) for _ in range(point["P"])]
+            arguments[name] = np.stack(parts)
         else:
             arguments[name] = _value_for(parameter, point, source, name in exact, zero_results)
     if algorithm.grid:
@@ -298,7 +298,7 @@ def _shape(shape: tuple[s.Expr, ...], point: Mapping[str, int]) -> tuple[int, ..
 
 
 def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
-    """Refuse sizes whose arrays, with the copies that a run makes of them, would not fit."""
+    """Refuse sizes whose arrays, with the copies that a run makes, would not fit."""
     words = 0
     for parameter in algorithm.parameters:
         match parameter.type:
@@ -350,7 +350,7 @@ def _indices(parameter: s.Parameter, shape: tuple[int, ...], below: int, source:
 def _offsets(
     parameter: s.Parameter, count: int, total: int, longest: int | None, exact: bool, source: np.random.Generator
 ) -> NDArray[Any]:
-    """Random offsets of `count` segments up to `total`; `exact`: the longest gap is just `longest`."""
+    """Return random offsets of `count` segments up to `total`; if `exact`, the longest gap is `longest`."""
     limit = total if longest is None else longest
     impossible = total < 0 or count < 0 or total > count * limit or (exact and (limit > total or count == 0 < limit))
     if impossible:
@@ -366,7 +366,7 @@ def _offsets(
 
 
 def _spread_out(amount: int, room: NDArray[np.int64], source: np.random.Generator) -> NDArray[np.int64]:
-    """`amount` in random parts, none above its room; their sum is at most that of the room."""
+    """Split `amount` in random parts, none above its room; the sum of the rooms is at least the amount."""
     if amount == 0:
         return np.zeros(len(room), np.int64)
     capped = np.minimum(room, amount)

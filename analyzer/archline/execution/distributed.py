@@ -1,4 +1,4 @@
-"""Running an algorithm on the processors of a grid, and what it cost: all of them simulated here, or one (`mpi`)."""
+"""Run an algorithm on the processors of a grid, and collect its costs: all of them simulated here, or one (`mpi`)."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 START_WORDS = 1 << 16
-"""Words of a processor's memory in compiled runs at first."""
+"""The words of a processor's memory in compiled runs at first."""
 
 
 @record(eq=False, slots=True)
 class OnProcessor:
-    """What one processor did: its counts, its path, what it returned, and the arrays of its own that are written."""
+    """The result of one processor: its counts, its path, its return value, and the local arrays that it wrote."""
 
     counts: RunCounts
     path: CriticalPath
@@ -60,7 +60,7 @@ class OnProcessor:
 
 
 def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
-    """The extents of a grid's axes. Raises ArchlineError (AL530) where P is missing, or does not fit."""
+    """Return the extents of a grid's axes. Raises ArchlineError (AL530) if P is missing, or does not fit."""
     point = dict(sizes)
     if processors is not None:
         point["P"] = processors
@@ -85,7 +85,7 @@ def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any
 
 @record(eq=False, slots=True)
 class Prepared:
-    """Processors ready to start: all of the grid, or those that run in this process; the global arrays they share.
+    """Processors ready to start, all of the grid or those of this process, and the global arrays they share.
 
     `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
     """
@@ -105,13 +105,13 @@ def launch_on_grid(
     attempt: Callable[[RunPlan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
 ) -> Run:
-    """As `launched`: the fuel is what each processor may do as plain Python at first."""
+    """Launch a run on a grid like one on a processor: the fuel limits each processor in plain Python at first."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
     return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
 def simulated(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
-    """Attempts on simulated processors."""
+    """Return a function that attempts a run on simulated processors."""
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
@@ -120,8 +120,8 @@ def simulated(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | N
         if stops:
             return restart(stops, room)
         seconds = time.perf_counter() - started
-        processors = [ended(plan, each) for each in ready.running]
-        paths, calls = [each.path for each in ready.running], calls_by_number(plan.algorithm)
+        processors = [ended(plan, running) for running in ready.running]
+        paths, calls = [running.path for running in ready.running], calls_by_number(plan.algorithm)
         traced = () if plan.traced is None else pieces(paths, plan.traced, ready.places, calls)
         return result_on_grid(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
 
@@ -129,9 +129,9 @@ def simulated(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | N
 
 
 def ended(plan: RunPlan, running: Running) -> OnProcessor:
-    """What a processor did that has ended."""
-    own = [each.name for each in plan.algorithm.parameters if each.local and each.mode != "in"]
-    outputs = {name: stored(plan.bound, name, running.memory) for name in own}
+    """Return the result of a processor that has ended."""
+    names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
+    outputs = {name: stored(plan.bound, name, running.memory) for name in names}
     counts = counts_of(Finished(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
     return OnProcessor(counts, running.path, running.value, outputs)
 
@@ -144,17 +144,17 @@ def result_on_grid(
     seconds: float,
     traced: tuple[PathPiece, ...] = (),
 ) -> Run:
-    """The result of a run, whichever engine ran it: each metric at the end of the path that is longest in it."""
+    """Return the result of a run, by either engine: each metric at the end of its longest path."""
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     shown = {name: place for place, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
-    counts, paths = [each.counts for each in processors], [each.path for each in processors]
-    path = {name: max(each.values[place] for each in paths) for name, place in shown.items()}
+    counts, paths = [processor.counts for processor in processors], [processor.path for processor in processors]
+    path = {name: max(processor_path.values[place] for processor_path in paths) for name, place in shown.items()}
     outputs = {
-        each.name: np.stack([one.outputs[each.name] for one in processors])
-        if each.local
-        else stored(plan.bound, each.name, ready.shared)
-        for each in plan.algorithm.parameters
-        if each.mode != "in"
+        parameter.name: np.stack([processor.outputs[parameter.name] for processor in processors])
+        if parameter.local
+        else stored(plan.bound, parameter.name, ready.shared)
+        for parameter in plan.algorithm.parameters
+        if parameter.mode != "in"
     }
     return Run(
         RunCounts(
@@ -162,14 +162,14 @@ def result_on_grid(
             flops_by_kind={},
             work=path["work"],
             span=path["work"],
-            accesses=max(each.accesses for each in counts),
-            reads=max(each.reads for each in counts),
-            writes=max(each.writes for each in counts),
-            memory=max(each.memory for each in counts),
+            accesses=max(parameter.accesses for parameter in counts),
+            reads=max(parameter.reads for parameter in counts),
+            writes=max(parameter.writes for parameter in counts),
+            memory=max(parameter.memory for parameter in counts),
             communication={name: path[name] for name in path if name not in ("flops", "work")},
             node_memory=_node_memory(ready.links.nodes, counts) if two_levels else None,
-            own={name: max(each.own[place] for each in paths) for name, place in shown.items()},
-            total={name: sum(each.own[place] for each in paths) for name, place in shown.items()},
+            own={name: max(parameter.own[place] for parameter in paths) for name, place in shown.items()},
+            total={name: sum(parameter.own[place] for parameter in paths) for name, place in shown.items()},
             time=_time(paths),
         ),
         outputs,
@@ -187,26 +187,26 @@ def result_on_grid(
 
 
 def _node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
-    """The most words that the processors of a node had, each at its time."""
+    """Return the maximum over nodes of the sum of peak words of the node's processors."""
     amounts: Counter[int] = Counter()
-    for node, each in zip(nodes, counts, strict=True):
-        amounts[node] += each.memory
+    for node, count in zip(nodes, counts, strict=True):
+        amounts[node] += count.memory
     return max(amounts.values())
 
 
 def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
-    """The time of the path that takes longest, and that of all metrics one after the other; None without prices."""
+    """Return the time of the path that takes longest, and that of all metrics in sequence; None without prices."""
     prices = paths[0].prices
     if not prices.ticks:
         return None
-    longest = [max(values) for values in zip(*(each.values for each in paths), strict=True)]
+    longest = [max(values) for values in zip(*(path.values for path in paths), strict=True)]
     return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
 
 
 def prepare(
     plan: RunPlan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]
 ) -> Prepared:
-    """Processors of these ranks with their memories. Raises ArchlineError (AL519) where those do not fit."""
+    """Prepare processors of some ranks with their memories. Raises ArchlineError (AL519) if those do not fit."""
     links = Links(_nodes(plan.algorithm, shape), _largest(plan))
     prices = _prices(plan, links)
     forms, values = entry_arguments(plan)
@@ -220,12 +220,12 @@ def prepare(
     for rank in here:
         memory = _memory(plan, built, room, fuel, rank)
         amounts = fill_state(plan, built, memory)
-        own = sum(plan.bound.placements[name].elements for name in plan.bound.local)
-        memory.state[PEAK] = own
+        own_words = sum(plan.bound.placements[name].elements for name in plan.bound.local)
+        memory.state[PEAK] = own_words
         processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
         group = ProcessorGroup(processor, ranks, _coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
-        program = built.call((memory.arrays, plan.bound.own_words, own, *task, group, *values))
+        program = built.call((memory.arrays, plan.bound.own_words, own_words, *task, group, *values))
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
         running.append(Running(processor, program, built.program, memory, amounts, weights, path))
     calls = calls_by_number(plan.algorithm)
@@ -236,7 +236,7 @@ def prepare(
 
 
 def _prices(plan: RunPlan, links: Links) -> Prices:
-    """The price of each metric on a critical path; the cores of a node share its link to other nodes."""
+    """Return the price of each metric on a critical path; the cores of a node share its link to other nodes."""
     if not plan.prices:
         return FREE
     cores = Fraction(len(links.nodes), len(set(links.nodes)))
@@ -256,34 +256,34 @@ def _memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, r
 
 
 def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
-    """Run processors with room for deep recursion. Raises ArchlineError (AL519) where the memory is used up."""
+    """Run processors with room for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
     with deep_recursion():
         first = ready.running[0]
         return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
 def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
-    """How to run anew, given why processors stopped. Raises the first failure where all are failures."""
-    failures = [each for each in stops if isinstance(each, Exception)]
+    """Return the room of a new attempt, from the reasons of stops. Raises the first failure if all are failures."""
+    failures = [stop for stop in stops if isinstance(stop, Exception)]
     if len(failures) == len(stops):
         raise failures[0]
-    full = all(each == SITE_FULL for each in stops if not isinstance(each, Exception))
+    full = all(stop == SITE_FULL for stop in stops if not isinstance(stop, Exception))
     return room.larger(tasks=False) if full and room is not None else None
 
 
 def _largest(plan: RunPlan) -> int | None:
-    given = plan.bound.symbols.get("K")
-    return None if given is None else int(given)
+    largest = plan.bound.symbols.get("K")
+    return None if largest is None else int(largest)
 
 
 def _nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The node of each processor: those whose coordinates differ on axes within a node alone share one."""
+    """Return the node of each processor: processors that differ only on axes within a node share one."""
     apart = [extent if axis.within is None else 1 for axis, extent in zip(algorithm.grid, shape, strict=True)]
     numbers = np.arange(math.prod(apart)).reshape(apart)
     return tuple(int(node) for node in np.broadcast_to(numbers, shape).ravel())
 
 
 def _weights(program: Generated, amounts: Mapping[str, int]) -> NDArray[np.int64]:
-    """The flops and the work of one execution of each block."""
+    """Return the flops and the work of one execution of each block."""
     rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
     return np.array(rows, np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Generated programs made callable, and kept: as plain Python, or compiled by numba."""
+"""Generated programs are made callable, and cached: as plain Python, or compiled by numba."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ class Engine:
     externs: dict[str, Callable[..., Any] | None] = field(default_factory=dict)
 
     def call(self, arguments: tuple[Any, ...]) -> Any:
-        """Run the entry."""
         return self.names[self.program.entry](*arguments)
 
     def compile(self, arguments: tuple[Any, ...]) -> float:
-        """Compile for arguments of these types, if that has not been done; the seconds it took."""
+        """Compile for arguments with such types, if that has not been done; return the seconds it took."""
         import numba
 
         started = time.perf_counter()
@@ -49,22 +48,22 @@ _CACHE = WeakKeyDictionary()
 
 
 def engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
-    """The engine of an algorithm for arguments of these forms. Raises ArchlineError as `generate` does."""
-    kept = _CACHE.setdefault(module, {})
+    """Return the engine of an algorithm for arguments of given forms. Raises ArchlineError as generation does."""
+    engines = _CACHE.setdefault(module, {})
     key = (algorithm, forms, options)
-    found = kept.get(key)
-    if found is None or any(registered(name) is not function for name, function in found.externs.items()):
-        found = _build(generate(module, algorithm, forms, options))
-        kept[key] = found
-    return found
+    result = engines.get(key)
+    if result is None or any(registered(name) is not function for name, function in result.externs.items()):
+        result = _build(generate(module, algorithm, forms, options))
+        engines[key] = result
+    return result
 
 
 def _build(program: Generated) -> Engine:
     names = namespace(program.options.compiled)
     externs: dict[str, Callable[..., Any] | None] = {}
     for name, extern in program.layout.used_externs.items():
-        given = externs[name] = registered(name)
-        function = given or test_function(len(extern.parameters), extern.result)
+        registered_function = externs[name] = registered(name)
+        function = registered_function or test_function(len(extern.parameters), extern.result)
         if program.options.compiled:
             names[f"E_{name}"] = jit(function)
         else:
@@ -75,7 +74,7 @@ def _build(program: Generated) -> Engine:
         for name in program.functions.keys() - program.generators:
             # Registers that iterations share get a shadow for races.
             names[name] = jit(names[name], allocates=program.options.races)
-    # Processors of a grid run as plain Python, on the memory of compiled code where that is what their kernels need.
+    # Processors of a grid run as plain Python, on the memory of compiled code if their kernels need that.
     around = names | (ON_GRID if program.options.compiled else {})
     _define([program.functions[name] for name in program.generators], around)
     return Engine(program, around, externs)
@@ -86,12 +85,12 @@ def _define(functions: list[str], names: dict[str, Any]) -> None:
 
 
 def report(program: Generated, state: Any, processor: str = "") -> ArchlineError:
-    """Why the run stopped, where, and with which values; on which processor of a grid."""
+    """Return the error about a run that stopped: why, where, and with which values; on which processor of a grid."""
     site = program.site(int(state[SITE]))
     values = [int(state[VALUES + place]) for place in range(5)]
     if site.rule is rules.RACE:
-        other = program.site(int(state[OTHER_SITE]))
-        message = f"{site.message}, and {_place(site.span.source, other.span)}{other.message} in a parallel strand"
+        second = program.site(int(state[OTHER_SITE]))
+        message = f"{site.message}, and {_place(site.span.source, second.span)}{second.message} in a parallel strand"
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message

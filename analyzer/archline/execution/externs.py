@@ -1,4 +1,4 @@
-"""Python functions that give externs their values."""
+"""Python functions are registered here, which give externs their values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register_extern(name: str, function: Callable[..., Any] | None) -> None:
-    """Let the extern `name` take its value from a Python function of its arguments (floats and ints); None: no more.
+    """Let the extern `name` take its value from a Python function of its arguments (floats and ints); None removes it.
 
-    Without one, an extern is a fixed smooth function of its arguments, which is good for testing only. A function
-    that numba cannot compile keeps the programs that call it from being compiled.
+    Without one, an extern is a fixed smooth function of its arguments, which is good for testing only. A function that
+    numba cannot compile keeps the programs that call it from being compiled.
     """
     if function is None:
         _REGISTERED.pop(name, None)
@@ -25,12 +25,12 @@ def register_extern(name: str, function: Callable[..., Any] | None) -> None:
 
 
 def registered(name: str) -> Callable[..., Any] | None:
-    """The function registered for an extern."""
+    """Return the function registered for an extern."""
     return _REGISTERED.get(name)
 
 
 def test_function(arity: int, result: str | None) -> Callable[..., Any]:
-    """The fixed smooth function of `arity` arguments: cos(x1 + 2 x2 + 3 x3 + ...), in thousandths for an int."""
+    """Return the fixed smooth function of `arity` arguments: cos(x1 + 2 x2 + ...), in thousandths for an int."""
     names = ", ".join(f"x{k}" for k in range(1, arity + 1))
     phase = " + ".join(f"{k} * x{k}" for k in range(1, arity + 1)) or "0.0"
     value = f"cos({phase})" if result != "int" else f"int(floor(1000.0 * cos({phase})))"
@@ -46,7 +46,7 @@ def _cosine(x: float) -> float:
 
 
 def guarded(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
-    """The function with its value converted to the extern's type; ints beyond 64 bits become NO_INT."""
+    """Wrap a function so that its value has the extern's type; ints beyond 64 bits become NO_INT."""
 
     def call(*arguments: Any) -> Any:
         value = function(*arguments)

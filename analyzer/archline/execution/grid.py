@@ -1,7 +1,7 @@
-"""Processors of a grid as generated code sees them: coordinates, groups, buffers in a memory of its own.
+"""Processors of a grid are objects that generated code uses: coordinates, groups, buffers in a private memory.
 
-A processor's program is a generator that yields a `Step` for each statement that communicates, and is sent what the
-step received. Who runs it (`simulated`, `mpi`) moves the words; nothing here does.
+A processor's program is a generator that yields a `Step` for each statement that communicates, and is sent the words
+that the step received. The engine that runs it (`simulated`, `mpi`) moves the words; nothing here does.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from archline.records import record
 Words = Any
 """The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
-"""A buffer in memory: 1 for reals, base, extents, strides as those of `placement.addresses`."""
+"""A buffer in memory: 1 for reals, base, extents, strides as in `Placement.addresses`."""
 Tag = tuple[int, int, tuple[int, ...]]
-"""Which step of which call a message belongs to: the call's number, the statement's, the iteration of the loops around
-an exchange. (Sends and receives pair in order, whatever the iteration.)"""
+"""The step of a call that a message belongs to: the call's number, the statement's, the iteration of the loops around
+an exchange. (Sends and receives pair in order, in any iteration.)
+"""
 
 
 @record(slots=True)
 class Step:
-    """One step of a processor: what it sends to whom, and from whom it receives how many words.
+    """One step of a processor: the words it sends and their receiver, and the sender and number of received words.
 
-    A message to or from oneself is one too. `words` is None where a step receives a message without a buffer. `called`
-    is the number of the call in the algorithm that runs which the step is part of; None for its own steps.
+    A message to or from oneself is one too. `words` is None if a step receives a message without a buffer. `called` is
+    the number of the call, in the algorithm that runs, which the step is part of; None for its own steps.
     """
 
     tag: Tag
@@ -48,10 +49,10 @@ class Step:
 
 @dataclass(eq=False)
 class Processor:
-    """One processor: its rank, its memory, the global arrays, and which elements of them were written.
+    """One processor: its rank, its memory, the global arrays, and which of their elements were written.
 
-    `written` has the site that output each element of the global arrays (0: none), `readers` who read each
-    (-1: nobody, -2: several), `called` the number of the call, in the algorithm that runs, that was entered last.
+    `written` has the site that output each element of the global arrays (0: none), `readers` the reader of each (-1:
+    nobody, -2: several), `called` the number of the call, in the algorithm that runs, that was entered last.
     """
 
     rank: int
@@ -70,38 +71,36 @@ class Processor:
 
     @cached_property
     def counts(self) -> Any:
-        """The state, likewise."""
+        """The state, as `reals` is."""
         return memoryview(self.state) if self.compiled else self.state
 
     @cached_property
     def ints(self) -> Any:
-        """The memory as integers."""
         return memoryview(self.arrays[1]) if self.compiled else self.arrays[1]
 
     def unset(self, real: int) -> Any:
-        """The mark of an unset word."""
+        """Return the mark of an unset word."""
         if not self.compiled:
             return None
         return UNSET_REAL if real else NO_INT
 
     def misses(self, words: Words, real: int) -> bool:
-        """Whether one of some words is unset."""
+        """Whether any word is unset."""
         return bool((words == self.unset(real)).any()) if self.compiled else None in words
 
     def read(self, place: Place, site: int) -> Words:
-        """The words of a buffer in row-major order. Stops at the site where one is unset."""
+        """Return the words of a buffer in row-major order. Stops at the site if one is unset."""
         words = fetched(self.arrays[1], addresses_of(place))
         if self.misses(words, place[0]):
             fail(self.state, site)
-        # A slice of compiled memory is no copy yet.
+        # A slice of compiled memory is not a copy yet.
         return np.array(words) if self.compiled else words
 
     def write(self, place: Place, words: Words) -> None:
-        """Put words into a buffer."""
         put(self.arrays[1], addresses_of(place), words)
 
     def reserve(self, top: int, words: int) -> int:
-        """The top of the stack above so many more words, for which there is room."""
+        """Return the top of the stack above this many more words, for which there is room."""
         memory = self.arrays[1]
         if top + words > len(memory):
             if self.compiled or top + words > self.state[CAPACITY]:
@@ -111,7 +110,7 @@ class Processor:
 
 
 def fetched(memory: Any, addresses: Any) -> Words:
-    """The words at a slice or at each of some addresses: perhaps a view of the memory where that is an array."""
+    """Return the words at a slice or at each of some addresses: perhaps a view of the memory, if it is an array."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         return [memory[address] for address in addresses]
     return memory[addresses]
@@ -127,7 +126,7 @@ def put(memory: Any, addresses: Any, words: Words) -> None:
 
 
 def addresses_of(place: Place) -> Any:
-    """The addresses of a buffer in row-major order: a slice where that is one, else each."""
+    """Return the addresses of a buffer in row-major order: a slice if possible, else a list."""
     _, base, extents, strides = place
     rank = len(extents)
     if 0 in extents:
@@ -150,9 +149,9 @@ def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
 
 @dataclass(eq=False)
 class ProcessorGroup:
-    """The processors that take part in one call, from the view of one of them.
+    """The processors that take part in one call, as seen from one of its members.
 
-    `ranks` holds their numbers in the shape of the grid, `coordinates` is where this processor stands in it, and
+    `ranks` holds their numbers in the shape of the grid, `coordinates` is the position of this processor in it, and
     `context` identifies this call: a hash, which is the same on all processors, since ints are hashed so.
     """
 
@@ -165,11 +164,10 @@ class ProcessorGroup:
 
     @property
     def size(self) -> int:
-        """P."""
         return self.ranks.size
 
     def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> ProcessorGroup:
-        """The group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
+        """Return the group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
         ranks, coordinates = self._along(axes)
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
@@ -181,13 +179,13 @@ class ProcessorGroup:
     def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
             fixed = tuple(slice(None) if axis in axes else self.coordinates[axis] for axis in range(self.ranks.ndim))
-            kept = sorted(axes)
-            part = np.asarray(self.ranks[fixed]).transpose([kept.index(axis) for axis in axes])
+            ordered = sorted(axes)
+            part = np.asarray(self.ranks[fixed]).transpose([ordered.index(axis) for axis in axes])
             self._parts[axes] = (part, tuple(self.coordinates[axis] for axis in axes))
         return self._parts[axes]
 
     def split(self, axis: int, parts: int, site: int) -> ProcessorGroup:
-        """The same processors with one axis as two: the group's, then what is left of the axis."""
+        """Return the group with one axis as two: the group's, then the rest of the axis."""
         extent = self.ranks.shape[axis]
         if parts < 1 or extent % parts:
             fail(self.processor.state, site, extent, parts)
@@ -197,7 +195,7 @@ class ProcessorGroup:
         return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
-        """The rank at coordinates on some axes, the others being one's own."""
+        """Return the rank at coordinates on some axes, and at one's own coordinates on the rest."""
         at = list(self.coordinates)
         for axis, coordinate in zip(axes, coordinates, strict=True):
             if not 0 <= coordinate < self.ranks.shape[axis]:
@@ -215,13 +213,13 @@ class ProcessorGroup:
         words: int | None,
         site: int,
     ) -> Step:
-        """A step of statement `number`: what it sends is read now."""
+        """Return a step of statement `number`; the words it sends are read now."""
         payload = None if to is None or sent is None else self.processor.read(sent, site)
         return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 
     # Buffers of calls
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:
-        """A buffer as base and stride of a vector, and the top of the stack: itself where it is one, else a copy."""
+        """Return a buffer, or a copy of it, as base and stride of a vector, and the top of the stack."""
         _, base, extents, strides = place
         if len(strides) == len(extents) and _contiguous(extents, strides):
             return base, 1, top
@@ -232,14 +230,14 @@ class ProcessorGroup:
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
-        """Copy a buffer back to where it came from, if it is a copy."""
+        """Copy a buffer back to its origin, if it is a copy."""
         if base != place[1]:
             memory = self.processor.arrays[1]
             self.processor.write(place, memory[base : base + math.prod(place[2])])
 
     # Global arrays
     def load(self, target: Place, source: Place, site: int) -> None:
-        """Bring part of a global array into memory."""
+        """Load part of a global array into memory."""
         processor = self.processor
         where = addresses_of(source)
         words = fetched(processor.shared[1], where)
@@ -255,7 +253,7 @@ class ProcessorGroup:
         processor.readers[addresses] = np.where((before == -1) | (before == processor.rank), processor.rank, -2)
 
     def store(self, target: Place, source: Place, site: int, twice: int) -> None:
-        """Put a buffer into a global array, each of whose elements is written once."""
+        """Store a buffer in a global array, each of whose elements is written once."""
         processor = self.processor
         words = processor.read(source, site)
         where = addresses_of(target)
@@ -266,5 +264,5 @@ class ProcessorGroup:
 
 
 def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:
-    """A number that identifies a call, the same on all processors; Python's hashes of -1 and -2 are one."""
-    return hash((context, number, tuple(2 * each if each >= 0 else -2 * each - 1 for each in iteration)))
+    """Return a number that identifies a call, the same on all processors; Python's hashes of -1 and -2 are equal."""
+    return hash((context, number, tuple(2 * counter if counter >= 0 else -2 * counter - 1 for counter in iteration)))

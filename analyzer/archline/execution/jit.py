@@ -1,11 +1,10 @@
-"""One source, two speeds: plain Python functions over flat arrays, compiled by numba where it is installed.
+"""Kernels have one source and two speeds: plain Python functions over flat arrays, compiled by numba if installed.
 
-Everything here keeps numba lazy: importing this module costs nothing, and the first call of a kernel pays for
-the import and the compilation. The same function runs uncompiled where numba is missing (the `fast` extra) or
-inside `interpreted()`. So that both runs mean the same, kernels keep to a small common language: integers,
-`while` and `for` over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays
-for compiled code and lists for plain Python, which indexes lists several times faster and whose integers do
-not overflow.
+Everything here keeps numba lazy: importing this module costs nothing, and the first call of a kernel pays for the
+import and the compilation. The same function runs uncompiled if numba is missing (the `fast` extra) or inside a block
+that interprets kernels. So that both runs mean the same, kernels keep to a small common language: integers, `while` and
+`for` over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays for compiled code and
+lists for plain Python, which indexes lists several times faster and whose integers do not overflow.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _numba_installed() -> bool:
 
 
 def compiled_available() -> bool:
-    """Whether kernels called now run compiled: numba is installed and `interpreted()` is not active."""
+    """Whether kernels called now run compiled: numba is installed, outside of blocks that interpret them."""
     return _numba_installed() and not _interpreted.get()
 
 
@@ -58,19 +57,19 @@ def interpreted() -> Iterator[None]:
 
 
 def jit(function: Function, *, allocates: bool = True) -> Function:
-    """`function` compiled by numba (it releases the GIL, divides as numpy does), or itself where that is off.
+    """Compile a function by numba (it releases the GIL, divides as numpy does), or return it if that is off.
 
-    Nothing is compiled until the first call with given argument types. The result is not cached on disk:
-    generated code has no file to be cached next to.
+    Nothing is compiled until the first call with given argument types. The result is not cached on disk: generated code
+    has no file to be cached next to.
     """
     return _compile(function, on_disk=False, allocates=allocates) if compiled_available() else function
 
 
 def kernel(function: Function) -> Function:
-    """Decorator for a module's own kernel: compiled on first call, `interpreted()` respected on every one.
+    """Decorate a module's own kernel: compiled on first call, except in blocks that interpret kernels.
 
-    A kernel allocates nothing. The machine code is cached on disk where numba finds a place for it, and is stale
-    once the kernel's file changes; so helpers and constants that a kernel uses stand in the file of the kernel.
+    A kernel allocates nothing. The machine code is cached on disk if numba finds a place for it, and is stale once the
+    kernel's file changes; so helpers and constants that a kernel uses are in the file of the kernel.
     """
 
     @functools.wraps(function)
@@ -81,7 +80,7 @@ def kernel(function: Function) -> Function:
 
 
 def helper(function: Function) -> Function:
-    """Decorator for a plain function that kernels call; compiled code inlines it."""
+    """Decorate a plain function that kernels call; compiled code inlines it."""
     _helpers.append(function)
     return function
 
@@ -101,12 +100,12 @@ def _compile(function: Function, *, on_disk: bool, allocates: bool = False) -> F
 
 
 def popcount(word: int) -> int:
-    """The number of set bits of a 64-bit word (in plain Python: of an integer >= 0)."""
+    """Return the number of set bits of a 64-bit word (in plain Python: of an integer >= 0)."""
     return word.bit_count()
 
 
 def highest_bit(word: int) -> int:
-    """The index of the highest set bit of a nonzero 64-bit word (in plain Python: of an integer > 0)."""
+    """Return the index of the highest set bit of a nonzero 64-bit word (in plain Python: of an integer > 0)."""
     return word.bit_length() - 1
 
 
@@ -148,7 +147,7 @@ def _register_bits() -> None:
 
 
 def filled(length: int, value: int, dtype: DTypeLike) -> Buffer:
-    """A buffer of `length` elements, all `value`; `dtype` matters to compiled code only."""
+    """Return a buffer of `length` elements, all `value`; `dtype` matters to compiled code only."""
     if not compiled_available():
         return [value] * length
     import numpy as np
@@ -157,12 +156,12 @@ def filled(length: int, value: int, dtype: DTypeLike) -> Buffer:
 
 
 def buffer_of(array: NDArray[Any]) -> Buffer:
-    """A 1-D array as the kernels of this mode want it: itself when compiled, else its elements as a list."""
+    """Return a 1-D array as the kernels of this mode want it: itself when compiled, else its elements as a list."""
     return cast(Buffer, array if compiled_available() else array.tolist())
 
 
 def array_of(buffer: Buffer, dtype: type[Integer]) -> NDArray[Integer]:
-    """A buffer as a numpy array: shared when compiled, converted from plain Python's list."""
+    """Return a buffer as a numpy array: shared when compiled, converted from plain Python's list."""
     import numpy as np
 
     return np.asarray(buffer, dtype)

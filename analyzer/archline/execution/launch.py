@@ -1,4 +1,4 @@
-"""Running a bound program: as plain Python, or compiled with as much room as it turns out to need."""
+"""A bound program is run here: as plain Python, or compiled with as much room as it turns out to need."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from archline.records import record, replace
 
 Result = TypeVar("Result")
 PLAIN_STEPS = 300_000
-"""Iterations and calls that plain Python does before a run is compiled instead."""
+"""Plain Python does this many iterations and calls before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
 SPARE_WORDS = 1 << 22
 MAX_DECLARED = 2**40 - 1
@@ -57,7 +57,7 @@ MAX_DECLARED = 2**40 - 1
 
 @record(slots=True)
 class RunPlan:
-    """What a run is to do."""
+    """The parameters of a run."""
 
     module: Module
     algorithm: s.Algorithm
@@ -68,7 +68,7 @@ class RunPlan:
     progress: bool | None
     prices: tuple[Fraction, ...] = ()
     traced: str | None = None
-    """The metric, or the time, whose longest path is kept piece by piece, on a grid."""
+    """The metric, or the time, whose longest path is kept in pieces, on a grid."""
 
 
 @record(slots=True)
@@ -103,8 +103,8 @@ def launched(
 ) -> Result:
     """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
 
-    `attempt(plan, room, fuel)` runs once: plain where there is no room. It returns more room where that was too
-    little, and None where the fuel, or the range of compiled ints, was. Plain Python comes first where `fuel` is given.
+    `attempt(plan, room, fuel)` runs once: plain without room. It returns more room if that was too little, and None if
+    the fuel, or the range of compiled ints, was. Plain Python comes first if `fuel` is given.
     """
     if compiled_available() and compiled is not False:
         if compiled is None and fuel is not None:
@@ -128,7 +128,7 @@ def launched(
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Let Python recurse as deeply as runs may. Raises ArchlineError (AL519) where the memory is used up."""
+    """Let Python recurse as deeply as runs may. Raises ArchlineError (AL519) if memory runs out."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
@@ -140,7 +140,7 @@ def deep_recursion() -> Iterator[None]:
 
 
 def _try_plain(plan: RunPlan, fuel: int | None) -> Finished | None:
-    """Run as plain Python; None where the fuel did not suffice."""
+    """Run as plain Python; None if the fuel did not suffice."""
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
@@ -166,7 +166,7 @@ def _too_large(words: int) -> Exception:
 
 
 def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
-    """Run compiled. More room where that was too little; None where integers left the range of compiled code."""
+    """Run compiled. Return more room if that was too little, None if integers left the range of compiled code."""
     forms, values = entry_arguments(plan)
     built = engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
@@ -200,7 +200,7 @@ def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
 
 
 def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
-    """The seconds that compiling took; None where a registered extern cannot be compiled."""
+    """Return the seconds that compiling took; None if a registered extern cannot be compiled."""
     from numba.core.errors import NumbaError
 
     try:
@@ -221,7 +221,7 @@ def _check_trace(memory: Memory) -> None:
 
 
 def entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
-    """The forms of the entry's arrays, and what its function is called with."""
+    """Return the forms of the entry's arrays, and the arguments of its function."""
     forms: list[str] = []
     values: list[Any] = []
     for parameter in plan.algorithm.parameters:
@@ -247,7 +247,7 @@ def _call_arguments(plan: RunPlan, memory: Memory, values: list[Any]) -> tuple[A
 
 
 def bound_sizes(plan: RunPlan) -> dict[str, int]:
-    """The sizes and indices of the run, by name."""
+    """Return the sizes and indices of the run, by name."""
     signature = plan.module.signatures[plan.algorithm]
     sizes: dict[str, int] = {}
     for binding in signature.sizes:
@@ -267,7 +267,7 @@ def bound_sizes(plan: RunPlan) -> dict[str, int]:
 
 
 def fill_state(plan: RunPlan, built: Engine, memory: Memory) -> dict[str, int]:
-    """Set the line, the symbols that declared costs use, and what each extern adds to the span.
+    """Set the line, the symbols of declared costs, and the amount that each extern adds to the span.
 
     Returns the declared flops of each extern, and its other counted metrics under `extern metric`.
     """
@@ -308,7 +308,7 @@ def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]
 
 
 def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, int]:
-    """The flops and the work of one execution of a block; `amounts` are the declared ones of externs."""
+    """Return the flops and the work of one execution of a block; `amounts` are the declared ones of externs."""
     work = cost[WORK]
     flops = 0
     for kind, times in cost.items():
@@ -322,12 +322,12 @@ def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, in
     return flops, work
 
 
-_WITHIN_WORK = tuple(name for name, each in METRICS.items() if "work" in each.within)
-_NO_FLOPS = frozenset((WORK, READS, WRITES, *(each.kind for each in STEPS)))
+_WITHIN_WORK = tuple(name for name, metric in METRICS.items() if "work" in metric.within)
+_NO_FLOPS = frozenset((WORK, READS, WRITES, *(step.kind for step in STEPS)))
 
 
 def counts_of(finished: Finished) -> RunCounts:
-    """What a run that reached its end cost."""
+    """Return the counts of a run that reached its end."""
     state, program = finished.memory.state, finished.program
     totals: Counter[str] = Counter()
     for number, cost in enumerate(program.tables.blocks):
@@ -336,7 +336,7 @@ def counts_of(finished: Finished) -> RunCounts:
             totals[kind] += amount * times
     # The outermost call counts one.
     work = totals.pop(WORK, 0) + 1
-    steps = {each.kind: totals.pop(each.kind, 0) for each in STEPS}
+    steps = {step.kind: totals.pop(step.kind, 0) for step in STEPS}
     steps[CALL.kind] += 1
     reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
     declared = dict.fromkeys(SET_APART, 0.0)

@@ -1,7 +1,7 @@
-"""Matrix Market files (Boisvert, Pozo, Remington, NISTIR 5935), read strictly.
+"""Matrix Market files (Boisvert, Pozo, Remington, NISTIR 5935) are read strictly.
 
-The text is read in pieces of a few megabytes. numpy parses and checks a piece at once; only a piece that it
-objects to is gone through line by line, to name the line and what is wrong with it.
+The text is read in pieces of a few megabytes. numpy parses and checks a piece as a whole; only a piece that it rejects
+is read line by line, to name the line and its mistake.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 def read_matrix(path: str | os.PathLike[str], progress: Progress | None = None) -> SparseMatrix:
     """Read a Matrix Market file, plain or gzipped (recognised by its first bytes, not by its name).
 
-    Pattern entries are 1.0. Symmetric and skew-symmetric files are expanded; duplicates are summed; stored
-    zeros are kept, except in dense (`array`) files, where only nonzeros are. `progress` is called with the
-    entries read so far and those announced. Nothing is allocated on the word of the size line alone.
+    Pattern entries are 1.0. Symmetric and skew-symmetric files are expanded; duplicates are summed; stored zeros are
+    kept, except in dense (`array`) files, where only nonzeros are. `progress` is called with the number of entries read
+    so far and that announced. Nothing is allocated because of the size line alone.
 
-    Raises ArchlineError (AL420 to AL433) with the line where there is one.
+    Raises ArchlineError (AL420 to AL433) with the line if there is one.
     """
     reader = _Reader(str(path), progress)
     try:
@@ -89,7 +89,7 @@ def _open(path: Path, fail: Callable[..., NoReturn]) -> BinaryIO:
 
 @record
 class _Header:
-    """What the banner and the size line say; `entries` is the number of entries that follow."""
+    """The content of the banner and of the size line; `entries` is the number of entries that follow."""
 
     dense: bool
     field: str
@@ -100,7 +100,7 @@ class _Header:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What stands on a line of an entry."""
+        """The words on a line of an entry."""
         if self.dense:
             return ("value",)
         return ("row", "col") if self.field == "pattern" else ("row", "col", "value")
@@ -111,7 +111,7 @@ class _Header:
 
 
 class _Reader:
-    """The state of reading one file: where it stands, and how to say so."""
+    """The state of reading one file: the path and the line, for errors."""
 
     def __init__(self, path: str, progress: Progress | None) -> None:
         self.path = path
@@ -142,7 +142,7 @@ class _Reader:
         return matrix
 
     def text_line(self, stream: BinaryIO) -> str | None:
-        """The next line, or None at the end of the file."""
+        """Return the next line, or None at the end of the file."""
         data = stream.readline(_LONGEST_LINE)
         if not data:
             return None
@@ -166,10 +166,10 @@ class _Reader:
         hint = "it is `%%MatrixMarket matrix coordinate real general`, or the like"
         if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
             self.fail(rules.WRONG_BANNER, "the first line is not that of a Matrix Market file", line=1, hint=hint)
-        for word, known in zip(words[2:], (_FORMATS, _FIELDS, _SYMMETRIES), strict=True):
-            if word not in known:
-                names = ", ".join(f"`{name}`" for name in known)
-                hint = did_you_mean(word, known) or f"it is one of {names}"
+        for word, allowed in zip(words[2:], (_FORMATS, _FIELDS, _SYMMETRIES), strict=True):
+            if word not in allowed:
+                names = ", ".join(f"`{name}`" for name in allowed)
+                hint = did_you_mean(word, allowed) or f"it is one of {names}"
                 self.fail(rules.WRONG_BANNER, f"unknown word `{word[:40]}` in the first line", line=1, hint=hint)
         kind, field, symmetry = words[2:]
         if field == "complex" or symmetry == "hermitian":
@@ -181,12 +181,12 @@ class _Reader:
         return kind, field, symmetry
 
     def sizes(self, stream: BinaryIO, kind: str, field: str, symmetry: str) -> _Header:
-        seen = 0
+        length = 0
         while (text := self.text_line(stream)) is not None:
-            seen += len(text)
+            length += len(text)
             if text.strip() and not text.startswith("%"):
                 break
-            if seen > MAX_HEADER:
+            if length > MAX_HEADER:
                 self.fail(rules.WRONG_SIZE_LINE, "no size line in the first 4 MiB", line=self.line)
         if text is None:
             self.fail(rules.WRONG_SIZE_LINE, "the file ends before its size line")
@@ -243,7 +243,7 @@ class _Reader:
         return arrays
 
     def parse_by_line(self, header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals]:
-        """The piece line by line: raises the first line's error, or gives what numpy was too strict for."""
+        """Parse a piece line by line: raise the first line's error, or accept entries that numpy rejects."""
         rows: list[int] = []
         cols: list[int] = []
         values: list[float] = []
@@ -304,7 +304,7 @@ def _shorten(word: str) -> str:
 
 
 def _parse(header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals] | None:
-    """The entries of a piece by numpy, checked as arrays; None where anything is amiss."""
+    """Return the entries of a piece by numpy, checked as arrays; None for any mistake."""
     if not text.strip():
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0)

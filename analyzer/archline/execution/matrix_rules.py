@@ -1,4 +1,4 @@
-"""Rules about Matrix Market files and the formats made of them (AL420 to AL449)."""
+"""Rules about Matrix Market files and sparse formats are defined here (AL420 to AL449)."""
 
 from archline.language.diagnostics import Rule
 

@@ -1,4 +1,4 @@
-"""The arrays a program runs on, made and filled for one run."""
+"""The arrays that a program runs on are made and filled here, for one run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from archline.records import record
 
 
 def available_bytes() -> int:
-    """The memory that may be taken now, in bytes."""
+    """Return the bytes of memory that are available now."""
     return available_memory()
 
 
 def shown_bytes(count: int) -> str:
-    """`3.2 GB` and the like."""
+    """Format a number of bytes: `3.2 GB` and so on."""
     amount = Fraction(count)
     for unit in ("bytes", "kB", "MB", "GB"):
         if amount < 1000:
@@ -41,13 +41,13 @@ def shown_bytes(count: int) -> str:
 _PLAIN_WORD_BYTES = 64
 _ENDLESS = 2**62
 _START = 1 << 20
-# Beyond it, what counts words twice does not fit 32 bits.
+# Beyond it, numbers that count words twice do not fit 32 bits.
 MAX_NARROW = 2**31 - 1
 
 
 @record(eq=False, slots=True)
 class Memory:
-    """`arrays` is what generated code takes as `mem`; `state` is the one of them that it calls `K`."""
+    """The memory of a run: `arrays` is the `mem` of generated code; `state` is its array `K`."""
 
     arrays: tuple[Any, ...]
     state: Any
@@ -55,14 +55,14 @@ class Memory:
 
 @record(slots=True)
 class Room:
-    """How much compiled code may use: words of arrays, tasks, and entries of the event log."""
+    """The limits of compiled code: words of arrays, tasks, and entries of the event log."""
 
     words: int
     tasks: int = _START
     events: int = _START
 
     def larger(self, tasks: bool) -> Room:
-        """Eight times as much of what was too little."""
+        """Return a room of eight times the tasks, or the words."""
         if tasks:
             return Room(self.words, self.tasks * 8, self.events)
         return Room(self.words * 8, self.tasks, self.events)
@@ -71,7 +71,7 @@ class Room:
 def plain_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: Generated, fuel: int | None, rank: int | None = None
 ) -> Memory:
-    """Lists, which grow as the run needs more; `None` is an unset word. With a rank, the memory of that processor."""
+    """Return lists, which grow with the run; `None` is an unset word. With a rank, the memory of that processor."""
     free = available_bytes()
     size = bound.words if rank is None else bound.own_words
     shadow_factor = SHADOW + 1 if program.options.races else 1
@@ -89,14 +89,14 @@ def plain_memory(
 def compiled_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: Generated, room: Room, rank: int | None = None
 ) -> Memory:
-    """Numpy arrays of fixed length. Pages that are never touched take no memory. With a rank, that processor's."""
+    """Return numpy arrays of fixed length; untouched pages take no memory. With a rank, that processor's."""
     free = available_bytes()
     options = program.options
     size = bound.words if rank is None else bound.own_words
     refuse(8 * size + (4 * SHADOW * size if options.races else 0), free)
     ints = _untouched(room.words, np.int64, free)
     reals = ints.view(np.float64)
-    # Padding is never read; what is not loaded below is unset.
+    # Padding is never read; words that are not loaded below are unset.
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
     state[FUEL] = _ENDLESS
     wide = 2 * room.words > MAX_NARROW
@@ -136,7 +136,7 @@ def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, 
 
 
 def stored(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
-    """The array of a parameter after a run."""
+    """Return the array of a parameter after a run."""
     real = bound.arrays[name].dtype == np.float64
     return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
 
@@ -158,7 +158,7 @@ def _allocated(make: Callable[[], Any], size: int, free: int) -> Any:
 
 
 def _largest(size: int, dtype: Any) -> Any:
-    """An array of about this many bytes, or as many as the system grants."""
+    """Return an array of about this many bytes, or as many as the system grants."""
     length = size // np.dtype(dtype).itemsize
     while True:
         try:

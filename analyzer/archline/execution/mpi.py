@@ -1,9 +1,9 @@
-"""Processors of a grid as ranks of MPI: a process each, real messages, the results and counts of `simulated`.
+"""Processors of a grid are ranks of MPI here: a process each, real messages, the results and counts of `simulated`.
 
-A message carries its words, its tag and the path of its sender; the receiver keeps what comes before it is asked for.
-Ranks meet where all have ended, and where one has stopped or has waited for long: each shares its state and its
-counts of messages sent and taken with all, so that all conclude the same: the run is over, failed, starts anew, or
-goes on. Waiting is polling with short sleeps, so that many ranks share a core.
+A message carries its words, its tag and the path of its sender; the receiver keeps messages that arrive before it asks
+for them. Ranks meet when all have ended, and when one has stopped or has waited for long: each shares its state and its
+counts of messages sent and taken with all, so that all conclude the same: the run is over, failed, starts again, or
+continues. Waiting is polling with short sleeps, so that many ranks share a core.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from archline.language.diagnostics import ArchlineError, counted, error
 from archline.records import record
 
 SHORTEST, LONGEST = 1e-5, 2e-3
-"""Seconds between looks for a message: at first, and after many in vain."""
+"""Seconds between two polls for a message: at first, and after many without one."""
 
 
 # Messages
 State = Step | Stop | None
-"""Where a rank is: in the step whose message it waits for, where it stopped and why, or at its end."""
+"""The state of a rank: the step whose message it waits for, the reason of its stop, or None at its end."""
 
 
 @record
 class Status:
-    """A rank's state; how many letters it has sent and taken; those it has not used: (sender, origin)."""
+    """A rank's state; the numbers of letters it has sent and taken; unused letters: (sender, origin)."""
 
     state: State
     sent: int
@@ -52,7 +52,7 @@ class Status:
 
 
 class _MetError(Exception):
-    """The ranks met where one waits, and do not go on."""
+    """The ranks met while one waits, and do not continue."""
 
     def __init__(self, statuses: Sequence[Status]) -> None:
         super().__init__()
@@ -60,14 +60,15 @@ class _MetError(Exception):
 
 
 Key = tuple[int, Tag | int | str]
-"""What a message of MPI is: its attempt, and the tag of a letter, the number of a meeting, or what it is of the end."""
+"""The key of a message of MPI: its attempt, and the tag of a letter, the number of a meeting, or a name at the end."""
 
 
 @dataclass(eq=False)
 class Mail:
     """The messages of a process, over all of its runs.
 
-    Attempts, and the meetings of each, are numbered alike on all ranks; `called` are those that another rank calls to.
+    Attempts, and the meetings of each, are numbered alike on all ranks; `called` are the meetings that another rank
+    calls.
     """
 
     mpi: Any
@@ -82,19 +83,17 @@ class Mail:
 
     @property
     def rank(self) -> int:
-        """The rank of the process."""
         return int(self.comm.rank)
 
     @property
     def size(self) -> int:
-        """The number of ranks."""
         return int(self.comm.size)
 
     def begin_attempt(self) -> None:
         """Forget the letters of earlier attempts."""
         self.attempt += 1
         self.meeting = 1
-        self.arrived = {key: found for key, found in self.arrived.items() if key[0][0] >= self.attempt}
+        self.arrived = {key: letters for key, letters in self.arrived.items() if key[0][0] >= self.attempt}
 
     def post(self, tag: Tag, receiver: int, letter: Letter) -> None:
         """Send a letter without waiting; one to oneself stays here."""
@@ -106,26 +105,25 @@ class Mail:
             self.send(receiver, key, letter)
 
     def send(self, receiver: int, key: Key, thing: object) -> None:
-        """Send without waiting; what is sent is kept until it has left."""
-        self._leaving = [each for each in self._leaving if not each.Test()]
+        """Send without waiting; the message is kept until it has left."""
+        self._leaving = [request for request in self._leaving if not request.Test()]
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
     def share(self, key: Key, thing: object) -> None:
-        """Send to all others."""
-        for other in range(self.size):
-            if other != self.rank:
-                self.send(other, key, thing)
+        for rank in range(self.size):
+            if rank != self.rank:
+                self.send(rank, key, thing)
 
     def _keep(self, key: Key, sender: int, thing: object) -> None:
         self.arrived.setdefault((key, sender), deque()).append(thing)
 
     def take(self) -> bool:
-        """Take in what is there, if anything is."""
+        """Take in one message that has arrived; return whether there was one."""
         status = self.mpi.Status()
-        found = self.comm.improbe(status=status)
-        if found is None:
+        message = self.comm.improbe(status=status)
+        if message is None:
             return False
-        key, thing = found.recv()
+        key, thing = message.recv()
         self.taken += isinstance(key[1], tuple)
         if isinstance(thing, Status) and thing.state is not None:
             self.called.add(key)
@@ -134,9 +132,9 @@ class Mail:
         return True
 
     def wait(self, ready: Callable[[], Any], seconds: float = float("inf")) -> Any:
-        """What `ready` finds, which looks until it is not None; None after so many seconds."""
+        """Wait until `ready` finds something, and return that; None after `seconds`."""
         delay, since = SHORTEST, time.monotonic()
-        while (found := ready()) is None:
+        while (result := ready()) is None:
             if self.take():
                 delay = SHORTEST
                 continue
@@ -144,28 +142,28 @@ class Mail:
                 return None
             time.sleep(delay)
             delay = min(1.5 * delay, LONGEST)
-        return found
+        return result
 
     def find(self, key: Key, sender: int) -> Any:
-        """The first of what has arrived from a rank, if it is here."""
+        """Return the first message of a key from a rank, if it has arrived."""
         things = self.arrived.get((key, sender))
         if things is None:
             return None
-        found = things.popleft()
+        thing = things.popleft()
         if not things:
             del self.arrived[key, sender]
-        return found
+        return thing
 
     def await_all(self, key: Key, own: Any) -> list[Any]:
-        """What all ranks share, this one its own."""
+        """Return the things that all ranks share, with this rank's own."""
         return [own if rank == self.rank else self.wait(partial(self.find, key, rank)) for rank in range(self.size)]
 
     def meet(self, state: State) -> list[Status] | None:
-        """Tell all a state, which calls those that go on unless it is the end; the states of all if they are final.
+        """Share a state, which calls running ranks unless it is the end; return all states if final, else None.
 
-        They are where no letter was under way: messages from a rank arrive in order, so all that it has sent has been
-        taken when its status is. So all processors have gone as far as they could, and failures are the same every
-        time. And they are where a rank wants to start anew.
+        States are final if no letter was under way: messages from a rank arrive in order, so all that it has sent has
+        been taken when its status is. So all processors have gone to their last possible step, and failures are the
+        same every time. States are also final if a rank wants to start again.
         """
         unused = [
             (sender, letter[2])
@@ -178,13 +176,13 @@ class Mail:
         status = Status(state, self.sent, self.taken, tuple(unused))
         self.share(key, status)
         statuses: list[Status] = self.await_all(key, status)
-        anew = any(isinstance(each.state, int) for each in statuses)
-        settled = sum(each.sent for each in statuses) == sum(each.taken for each in statuses)
+        anew = any(isinstance(shared.state, int) for shared in statuses)
+        settled = sum(shared.sent for shared in statuses) == sum(shared.taken for shared in statuses)
         return statuses if anew or settled else None
 
 
 def sendable(problem: Exception) -> Exception:
-    """The exception, or its text where it cannot be pickled."""
+    """Return the exception, or its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(problem))
     except Exception:
@@ -194,7 +192,7 @@ def sendable(problem: Exception) -> Exception:
 
 @cache
 def mail() -> Mail:
-    """The mail of this process; starts MPI. Raises ArchlineError (AL536) where there is none."""
+    """Return the mail of this process; starts MPI. Raises ArchlineError (AL536) without MPI."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:
@@ -206,7 +204,7 @@ def mail() -> Mail:
 # Runs
 @record(eq=False)
 class Ended:
-    """A processor that ended: what it did, the elements of the global arrays that it read, and what it wrote where."""
+    """A processor that ended: its result, the elements of the global arrays that it read, and those it wrote."""
 
     processor: OnProcessor
     read: NDArray[np.int64]
@@ -217,10 +215,10 @@ class Ended:
 
 
 def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
-    """Attempts on the ranks of MPI, of which this process is one; all return the result that rank 0 makes.
+    """Return a function that attempts a run on the ranks of MPI; all return the result that rank 0 makes.
 
-    After `timeout` seconds of waiting a rank calls the others to see whether all wait. Raises ArchlineError (AL536,
-    AL537) where there is no MPI, or another number of ranks than of processors.
+    After `timeout` seconds of waiting a rank calls the rest to see whether all wait. Raises ArchlineError (AL536,
+    AL537) without MPI, or if the numbers of ranks and processors differ.
     """
     here = mail()
     count = int(np.prod(shape))
@@ -242,7 +240,7 @@ def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[RunPlan, Room 
         statuses = None
         while statuses is None:
             statuses = here.meet(None if isinstance(outcome, Ended) else outcome)
-        done = all(each.state is None and not each.unused for each in statuses)
+        done = all(status.state is None and not status.unused for status in statuses)
         if ready is None or not isinstance(outcome, Ended) or not done:
             return _failure(statuses, ready, room)
         return _result(outcome, ready, plan, here)
@@ -251,7 +249,7 @@ def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[RunPlan, Room 
 
 
 def _run(ready: Prepared, here: Mail, plan: RunPlan, timeout: float) -> Ended | Stop:
-    """Run the processor of this rank until it ends or stops. Raises _MetError where the ranks meet before."""
+    """Run the processor of this rank until it ends or stops. Raises _MetError if the ranks meet before."""
     running = ready.running[0]
     started = time.perf_counter()
     try:
@@ -266,7 +264,7 @@ def _run(ready: Prepared, here: Mail, plan: RunPlan, timeout: float) -> Ended | 
 
 
 def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> None:
-    """Go from step to step to the end."""
+    """Advance from step to step to the end."""
     answer: Words | None = None
     while True:
         try:
@@ -282,37 +280,37 @@ def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> N
 
 
 def _awaited(step: Step, source: int, here: Mail, timeout: float) -> Letter:
-    """The letter that a step waits for. Raises _MetError where the ranks meet meanwhile and do not go on."""
+    """Return the letter that a step waits for. Raises _MetError if the ranks meet meanwhile and do not continue."""
     key = (here.attempt, step.tag)
 
     def letter_or_call() -> Letter | bool | None:
-        found: Letter | None = here.find(key, source)
-        return found if found is not None or (here.attempt, here.meeting) not in here.called else True
+        letter: Letter | None = here.find(key, source)
+        return letter if letter is not None or (here.attempt, here.meeting) not in here.called else True
 
     while True:
-        found = here.wait(letter_or_call, timeout)
-        if isinstance(found, tuple):
-            return found
+        answer = here.wait(letter_or_call, timeout)
+        if isinstance(answer, tuple):
+            return answer
         statuses = here.meet(replace(step, payload=None))
         if statuses is not None:
             raise _MetError(statuses)
 
 
 def _failure(statuses: Sequence[Status], ready: Prepared | None, room: Room | None) -> Room | None:
-    """How ranks that do not go on start anew. Raises what went wrong where they do not."""
-    stops = [each.state for each in statuses if isinstance(each.state, Exception | int)]
+    """Return the room in which stopped ranks start again. Raises the failure if they do not."""
+    stops = [status.state for status in statuses if isinstance(status.state, Exception | int)]
     if stops:
         return restart(stops, room)
     assert ready is not None
-    waiting = {rank: each.state for rank, each in enumerate(statuses) if isinstance(each.state, Step)}
+    waiting = {rank: status.state for rank, status in enumerate(statuses) if isinstance(status.state, Step)}
     if waiting:
         raise deadlock(waiting, ready.places)
-    unused = [(sender, rank, origin) for rank, each in enumerate(statuses) for sender, origin in each.unused]
+    unused = [(sender, rank, origin) for rank, status in enumerate(statuses) for sender, origin in status.unused]
     raise lost(*min(unused), ready.places)
 
 
 def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
-    """What rank 0 makes of all that ended."""
+    """Return the result that rank 0 makes from all ends."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
     if here.rank > 0:
@@ -330,16 +328,16 @@ def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
 
 
 def _merged(ranks: Sequence[Ended], ready: Prepared, plan: RunPlan) -> Run:
-    """The run as one: the global arrays with what each rank wrote. Raises ArchlineError (AL535) for elements twice."""
+    """Merge a run: the global arrays with the words of each rank. Raises ArchlineError (AL535) for elements twice."""
     written = np.zeros(plan.bound.words, np.bool_)
     reads = np.zeros(plan.bound.words, np.int64)
-    for rank, each in enumerate(ranks):
-        twice = written[each.written]
+    for rank, ended_rank in enumerate(ranks):
+        twice = written[ended_rank.written]
         if twice.any():
-            state = defaultdict(int, {SITE: int(each.sites[twice][0])})
+            state = defaultdict(int, {SITE: int(ended_rank.sites[twice][0])})
             raise report(ready.running[0].code, state, ready.places.named(rank))
-        written[each.written] = True
-        reads[each.read] += 1
-        put(ready.shared.arrays[MEM_INTS], each.written.tolist(), each.words)
-    seconds = max(each.seconds for each in ranks)
-    return result_on_grid(plan, ready, [each.processor for each in ranks], bool((reads > 1).any()), seconds)
+        written[ended_rank.written] = True
+        reads[ended_rank.read] += 1
+        put(ready.shared.arrays[MEM_INTS], ended_rank.written.tolist(), ended_rank.words)
+    seconds = max(ended_rank.seconds for ended_rank in ranks)
+    return result_on_grid(plan, ready, [ended_rank.processor for ended_rank in ranks], bool((reads > 1).any()), seconds)

@@ -1,4 +1,4 @@
-"""Starting the ranks of a run under MPI: with the `mpiexec` next to Python, in processes of their own.
+"""Start the ranks of a run under MPI: with the `mpiexec` next to Python, in separate processes.
 
 A folder for the time of the run holds the program with its data and, at the end, the result or the error.
 """
@@ -23,14 +23,14 @@ from archline.language.diagnostics import error
 from archline.language.model import Module
 
 RANK = "import sys, archline.language.loader; from archline.execution.run import run_rank; run_rank(sys.argv[1])"
-"""What a rank executes: all rules of the language are there before a module that names some is read."""
+"""The program of a rank: all rules of the language are loaded before a module that names some is read."""
 JOB, OUTCOME = "job", "outcome"
 MAX_SHOWN = 12
-"""Lines of what ranks printed last that an error shows."""
+"""An error shows this many of the last lines that ranks printed."""
 
 
 def started_rank() -> int | None:
-    """The rank of this process, where it was started under MPI."""
+    """Return the rank of this process, if it was started under MPI."""
     rank = os.environ.get("PMI_RANK")
     return None if rank is None else int(rank)
 
@@ -40,8 +40,8 @@ def run_on_ranks(
 ) -> Run:
     """Run on as many ranks, started here; `options` are those of `execute`.
 
-    Raises ArchlineError as a run does, and where there is no MPI (AL536), a function of an extern cannot be sent to
-    other processes (AL538), or the ranks end without a result (AL539).
+    Raises ArchlineError as a run does, and without MPI (AL536), if a function of an extern cannot be sent to other
+    processes (AL538), or if the ranks end without a result (AL539).
     """
     starter = _starter()
     externs = {name: function for name in module.externs if (function := registered(name)) is not None}
@@ -73,8 +73,8 @@ def run_on_ranks(
 
 def _starter() -> Path:
     starter = Path(sys.executable).with_name("mpiexec")
-    found = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
-    missing = [name for name, there in found.items() if not there]
+    present = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
+    missing = [name for name, there in present.items() if not there]
     if missing:
         message = f"the engine `mpi` needs the extra mpi: there is no {' and no '.join(missing)} next to Python"
         hint = "pip install 'archline[mpi]'; or start archline itself under the mpiexec of another MPI"
@@ -83,14 +83,14 @@ def _starter() -> Path:
 
 
 def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Functions that other processes find by their names. Raises ArchlineError (AL538)."""
+    """Check that other processes find functions by their names. Raises ArchlineError (AL538)."""
     for name, function in externs.items():
         try:
             pickle.dumps(function)
-            found = function.__module__ != "__main__"
+            importable = function.__module__ != "__main__"
         except (pickle.PicklingError, AttributeError, TypeError):
-            found = False
-        if not found:
+            importable = False
+        if not importable:
             message = f"the function registered for the extern `{name}` is not available in other processes"
             hint = "put it into a module at its top level, or start the program itself by `mpiexec`"
             raise error(rules.ENGINE, message, hint=hint)

@@ -1,4 +1,4 @@
-"""Arrays in the memory of words: rows on line boundaries, no line is shared (docs/reference/cost-rules.md)."""
+"""Arrays are placed in the memory of words: rows on line boundaries, no shared lines (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from archline.execution.slots import NO_INT
 from archline.records import record
 
 MORTON = (0, 0, 1, 0, 0, 1)
-"""The strides of a whole matrix in Z-Morton order, as `addresses` takes them."""
+"""The strides of a whole matrix in Z-Morton order, from which addresses are computed."""
 
 
 @record(eq=False)
 class Placement:
-    """Where an array is: words `base..base + words`. `strides` are None for Z-Morton order.
+    """The position of an array: words `base..base + words`. `strides` are None for Z-Morton order.
 
     `unit` is the dimension that is contiguous; with one entry in a row another stride may be 1 too.
     """
@@ -31,31 +31,30 @@ class Placement:
 
     @property
     def elements(self) -> int:
-        """The number of its elements."""
         return math.prod(self.shape)
 
     @property
     def form(self) -> str:
-        """As `View.form` of the generated code."""
+        """The form of the array, as `ArrayValue.form` of the generated code."""
         if self.strides is None:
             return "zz"
         return "".join("1" if dimension == self.unit else "s" for dimension in range(len(self.shape)))
 
     def atoms(self) -> tuple[int, ...]:
-        """What a generated function takes for the array."""
+        """Return the arguments of a generated function for the array."""
         if self.strides is None:
             return (self.base, *self.shape, *MORTON)
-        kept = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
-        return (self.base, *self.shape, *kept)
+        strided = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
+        return (self.base, *self.shape, *strided)
 
     def addresses(self) -> NDArray[np.int64]:
-        """The address of every element, in the array's shape."""
+        """Return the address of every element, in the array's shape."""
         strides = MORTON if self.strides is None else self.strides
         return addresses(self.base, self.shape, strides).reshape(self.shape)
 
 
 def addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
-    """The address of every element in row-major order.
+    """Return the address of every element in row-major order.
 
     In Z-Morton order the strides are the row and the column of the first element, then those in rows and in columns.
     """
@@ -69,7 +68,7 @@ def addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> 
 
 
 def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Bit k of every index at place 2*k, as `runtime.spread` does for one."""
+    """Put bit k of every index at place 2*k, as `runtime.spread` does for one."""
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),
         (8, 0x00FF00FF00FF00FF),
@@ -130,7 +129,7 @@ def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
 
 
 def _window(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
-    """The array as a strided view of the memory."""
+    """Return the array as a strided view of the memory."""
     assert placement.strides is not None
     part = memory[placement.base : placement.base + placement.words]
     strides = tuple(stride * memory.itemsize for stride in placement.strides)

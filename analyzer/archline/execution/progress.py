@@ -1,4 +1,4 @@
-"""Running with a clock: what takes longer than two seconds says how far it is; what is compiled gets a large stack."""
+"""A run that takes longer than two seconds shows its progress; compiled code gets a large stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGE_STACK = 1 << 30
 
 
 def shows(progress: bool | None) -> bool:
-    """Whether to show progress: as asked, or where somebody looks at standard error."""
+    """Whether to show progress: as asked, or if standard error is a terminal."""
     return sys.stderr.isatty() if progress is None else progress
 
 
@@ -53,7 +53,7 @@ def _watch(name: str, state: Any, done: threading.Event) -> None:
 
 
 def in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
-    """Do work in a thread whose stack holds deep recursion. An interrupt asks the work to stop, and waits for it."""
+    """Run work in a thread whose stack holds deep recursion. An interrupt asks the work to stop, and waits for it."""
     outcome: list[Result] = []
     failure: list[BaseException] = []
 

@@ -1,13 +1,13 @@
-"""Determinacy races found on the serial execution: SP-bags (Feng and Leiserson, SPAA 1997).
+"""Determinacy races are found on the serial execution by SP-bags (Feng and Leiserson, SPAA 1997).
 
-A task is a spawned call or one iteration of a parallel loop; the program itself is task 0. At any moment each task
-that began is in one bag: an S-bag, of tasks whose accesses so far precede what runs now, or a P-bag, of tasks that
-are parallel to it. Bags are disjoint sets, and the root of a set says of which kind it is. Every element has in its
-shadow the last task that wrote it, a task that read it and one that accessed it atomically: as in the paper, a
-parallel reader is kept rather than replaced, since a later writer is parallel to it if to any reader. The same holds
-of atomic accesses, which conflict with reads and writes but not with one another.
+A task is a spawned call or one iteration of a parallel loop; the program itself is task 0. At any moment each task that
+began is in one bag: an S-bag, of tasks whose accesses so far precede the running one, or a P-bag, of tasks that are
+parallel to it. Bags are disjoint sets, and the root of a set determines its kind. Every element has in its shadow the
+last task that wrote it, a task that read it and one that accessed it atomically: as in the paper, a parallel reader is
+kept rather than replaced, since a later writer is parallel to it if to any reader. The same is true of atomic accesses,
+which conflict with reads and writes but not with each other.
 
-Entries of the shadow are task + 1 and a site, 0 where there was no such access.
+Entries of the shadow are task + 1 and a site, 0 for no such access.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ PARALLEL = 1
 
 
 def plain_shadow() -> Words:
-    """The shadow of a register that iterations of a parallel loop share."""
+    """Return the shadow of a register that iterations of a parallel loop share."""
     return [0] * SHADOW
 
 
 @helper
 def compiled_shadow() -> Words:
-    """As `plain_shadow`, for compiled code."""
+    """Return the same as `plain_shadow`, for compiled code."""
     return np.zeros(SHADOW, np.int32)  # type: ignore[return-value]
 
 
 @helper
 def find(parents: Words, task: int) -> int:
-    """The root of the task's bag."""
+    """Return the root of the task's bag."""
     while parents[task] != task:
         parents[task] = parents[parents[task]]
         task = parents[task]
@@ -51,7 +51,7 @@ def find(parents: Words, task: int) -> int:
 
 
 def plain_new_task(mem: Any) -> int:
-    """A task in an S-bag of its own."""
+    """Make a task in an S-bag of its own."""
     task = len(mem[MEM_PARENTS])
     mem[MEM_PARENTS].append(task)
     mem[MEM_BAGS].append(SERIAL)
@@ -60,7 +60,7 @@ def plain_new_task(mem: Any) -> int:
 
 @helper
 def compiled_new_task(mem: Any) -> int:
-    """As `plain_new_task`, in a table of fixed length."""
+    """Make a task like `plain_new_task`, in a table of fixed length."""
     state = mem[MEM_STATE]
     state[TASKS] += 1
     task = state[TASKS]
@@ -73,7 +73,7 @@ def compiled_new_task(mem: Any) -> int:
 
 @helper
 def into_parallel(mem: Any, bag: int, task: int) -> int:
-    """Put a task that ended into the P-bag `bag` (-1: an empty one) of its parent; returns the bag."""
+    """Put a task that ended into the P-bag `bag` (-1: an empty one) of its parent; return the bag."""
     parents = mem[MEM_PARENTS]
     root = find(parents, task)
     if bag < 0:
@@ -85,7 +85,7 @@ def into_parallel(mem: Any, bag: int, task: int) -> int:
 
 @helper
 def into_serial(mem: Any, bag: int, task: int) -> int:
-    """Empty the P-bag into the S-bag of the running task, which has waited for it; returns the empty bag, -1."""
+    """Empty the P-bag into the S-bag of the running task, which has waited for it; return the empty bag, -1."""
     if bag >= 0:
         mem[MEM_PARENTS][bag] = find(mem[MEM_PARENTS], task)
     return -1
@@ -93,18 +93,18 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 @helper
 def exclude(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Report a race where the access of an entry of the shadow is parallel to the running task."""
-    other = shadow[entry]
-    if other > 0 and other != task + 1 and bags[find(parents, other - 1)] == PARALLEL:
+    """Report a race if the access of an entry of the shadow is parallel to the running task."""
+    accessor = shadow[entry]
+    if accessor > 0 and accessor != task + 1 and bags[find(parents, accessor - 1)] == PARALLEL:
         state[OTHER_SITE] = shadow[entry + 1]
         fail(state, site)
 
 
 @helper
 def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Make the running task the one remembered, unless the one remembered is parallel to it."""
-    other = shadow[entry]
-    if other != task + 1 and (other == 0 or bags[find(parents, other - 1)] == SERIAL):
+    """Remember the running task, unless the remembered one is parallel to it."""
+    accessor = shadow[entry]
+    if accessor != task + 1 and (accessor == 0 or bags[find(parents, accessor - 1)] == SERIAL):
         shadow[entry] = task + 1
         shadow[entry + 1] = site
 

@@ -1,4 +1,4 @@
-"""What a run is given besides data, and what it gives back."""
+"""Results of a run are counts, outputs and traces; the cache is given with its data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 TIMEOUT = 5.0
-"""Seconds that a rank of MPI waits before it makes sure that not all do."""
+"""A rank of MPI waits this many seconds before it checks whether all ranks wait."""
 
 
 @record(slots=True)
@@ -31,23 +31,23 @@ class Cache:
 
     @property
     def lines(self) -> int:
-        """C, the number of lines it holds."""
+        """The number C of lines of the cache."""
         return self.Z // self.L
 
 
 @record(slots=True)
 class RunCounts:
-    """What one run cost, by the rules of docs/reference/cost-rules.md.
+    """The counts of one run, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
-    `io` and `writebacks` are lines, `bytes` those of all such lines; None where no cache was given. `memory` is the
-    most words of arrays alive at once. `steps` are the rest of the work: iterations, tests, calls, and operations on
-    ints. `declared` sums the declared costs of other metrics than flops, work and span.
+    `io` and `writebacks` are lines, `bytes` those of all such lines; None without a cache. `memory` is the maximum of
+    words of arrays alive together. `steps` are the rest of the work: iterations, tests, calls, and operations on ints.
+    `declared` sums the declared costs of other metrics than flops, work and span.
 
-    On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest
-    path through the processors, each by itself, span is the work, accesses and memory are the most of a processor;
-    `own` is the most that one processor did itself, `total` what all did. `time`, where prices are given, is that of
-    the path that takes longest, in seconds, and that of the longest path in each metric one after the other.
+    On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest path
+    through the processors, each separately, span is the work, accesses and memory are the maximum of a processor; `own`
+    is the maximum that one processor did itself, `total` the sum over all. `time`, if prices are given, is that of the
+    path that takes longest, in seconds, and that of the longest path in each metric in sequence.
     """
 
     flops: int
@@ -70,7 +70,6 @@ class RunCounts:
     time: tuple[Fraction, Fraction] | None = None
 
     def with_cache(self, io: int, writebacks: int, line: int) -> RunCounts:
-        """With what a cache did, in lines of so many words."""
         return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * WORD)
 
     @property
@@ -85,7 +84,7 @@ class RunCounts:
 
     @property
     def node_words(self) -> int | None:
-        """Words moved within a node along the critical path; None where each processor is a node."""
+        """Words moved within a node along the critical path; None if each processor is a node."""
         return self.communication.get("node_words")
 
     @property
@@ -94,7 +93,7 @@ class RunCounts:
         return self.communication.get("node_messages")
 
     def counted(self, metric: MetricDefinition) -> int:
-        """A metric of the registry that is a sum over events, without what is declared of it alone."""
+        """Return a metric of the registry that is a sum over events, without declared costs of its own."""
         assert metric.counts is not None
         assert metric.composition is Composition.SUM
         events = [(Event(kind, real=True), count) for kind, count in self.flops_by_kind.items()]
@@ -104,7 +103,7 @@ class RunCounts:
 
 @record(eq=False, slots=True)
 class Trace:
-    """The accesses in order: the line of each, and 1 where it writes."""
+    """The accesses in order: the line of each, and 1 if it writes."""
 
     lines: NDArray[np.integer[Any]]
     writes: NDArray[np.uint8]
@@ -112,13 +111,13 @@ class Trace:
 
 @record(eq=False, slots=True)
 class Run:
-    """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` what it returned.
+    """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` its return value.
 
     An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
-    indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run
-    itself, `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` says
-    whether several processors of a grid read one element of a global array. `path` is the longest path on a grid, in
-    the metric that was asked for.
+    indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run itself,
+    `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` marks that
+    several processors of a grid read one element of a global array. `path` is the longest path on a grid, in the metric
+    that was asked for.
     """
 
     counts: RunCounts
@@ -137,7 +136,7 @@ class Run:
 
 @record
 class MatrixView:
-    """The matrix of a run: rows, columns, nonzeros, most in a row, most in a column; its block size, if blocked."""
+    """The matrix of a run: rows, columns, nonzeros, maxima in a row and in a column; its block size, if blocked."""
 
     path: str
     n: int

@@ -1,4 +1,4 @@
-"""Running an algorithm on data: its results, and its counts by the cost rules of docs/reference/cost-rules.md."""
+"""An algorithm is run on data here: its results, and its counts by the cost rules of docs/reference/cost-rules.md."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ def execute(
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
-    The arrays given are not changed; cost symbols of externs are given among the arguments too. `line` is the
-    number of words in a line, that of the cache where one is given. `trace` keeps the access trace, `events` the
-    log of strands with it; `races` looks for determinacy races where the program has parallel loops or spawns.
-    `compiled` forces or forbids compilation by numba; None starts as plain Python and compiles what turns out to
-    be long. `progress` forces or forbids messages on standard error.
+    The given arrays are not changed; cost symbols of externs are given among the arguments too. `line` is the number of
+    words in a line, that of the cache if one is given. `trace` keeps the access trace, `events` the log of strands with
+    it; `races` looks for determinacy races if the program has parallel loops or spawns. `compiled` forces or forbids
+    compilation by numba; None starts as plain Python and compiles a run that turns out to be long. `progress` forces or
+    forbids messages on standard error.
 
     On a grid `engine` is "simulated" or "mpi": a rank of MPI for each processor. Under `mpiexec` all ranks call this
     with the same arguments, and all get the same result; else the ranks are started here. A rank that has waited for
-    `timeout` seconds makes sure that not all do. A run as plain Python, on one processor or simulated ones, stops
-    (AL528) after so many `steps` of one of them.
+    `timeout` seconds checks whether all ranks wait. A run as plain Python, on one processor or simulated ones, stops
+    (AL528) after `steps` steps of a processor.
 
     With `prices`, the seconds of a unit of each metric of `paths.METRICS`, the time of the path that takes longest is
-    followed on a grid too. `path` is a metric of paths, or "time" (with prices), whose longest path is kept piece by
-    piece, on simulated processors.
+    followed on a grid too. `path` is a metric of paths, or "time" (with prices), whose longest path is kept in pieces,
+    on simulated processors.
 
-    Raises ArchlineError: for bad arguments (AL520 to AL525), for what goes wrong in the run (AL501 to AL516, AL530 to
-    AL535), for what cannot be run (AL517 to AL519, AL536 to AL539).
+    Raises ArchlineError: for bad arguments (AL520 to AL525), for failures in the run (AL501 to AL516, AL530 to AL535),
+    for programs that cannot be run (AL517 to AL519, AL536 to AL539).
     """
     line = _check_cache(cache, line)
     _check_engine(algorithm, engine)
@@ -95,24 +95,24 @@ def execute(
         return launch_on_grid(plan, shape, compiled, simulated(shape), steps)
     if started_rank() is not None:
         return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout))
-    given = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
-    return run_on_ranks(math.prod(shape), module, algorithm, arguments, given)
+    rank_options = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
+    return run_on_ranks(math.prod(shape), module, algorithm, arguments, rank_options)
 
 
 MAX_TRIED = 1_000_000
-"""A trial run stops after so many steps of a processor: a loop may have 2^31 iterations before what it looks for."""
+"""A trial run stops after this many steps of a processor: a loop may have 2^31 iterations before a fault."""
 
 
 def tried(
     module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIED
 ) -> Run | Diagnostic | None:
-    """A run as plain Python on generated data, or what stopped it; None where there is no data of these sizes.
+    """Run as plain Python on generated data; return the result, or the error that stopped it; None without such data.
 
     Indices without a value are 0, and cost symbols 1.
     """
-    given = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
+    values = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
     try:
-        data = generate(module, algorithm, given)
+        data = generate(module, algorithm, values)
     except ArchlineError:
         return None
     data |= dict.fromkeys(cost_symbols(module.externs.values()), 1)
@@ -167,12 +167,12 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
     streams = finished.program.options.streams
     traced = _trace(finished, plan.line) if plan.options.trace and not streams else None
-    written = [each for each in plan.algorithm.parameters if each.mode != "in"]
+    written = [parameter for parameter in plan.algorithm.parameters if parameter.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
     if streams:
-        seen = streamed.outcome(finished.memory)
-        counts = counts.with_cache(seen.io, seen.writebacks, plan.line)
+        simulated_cache = streamed.outcome(finished.memory)
+        counts = counts.with_cache(simulated_cache.io, simulated_cache.writebacks, plan.line)
     if plan.cache is not None and traced is not None:
         started = time.perf_counter()
         simulate = optimal if plan.cache.policy == "optimal" else lru
@@ -181,7 +181,7 @@ def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
         cache_seconds = time.perf_counter() - started
     return Run(
         counts,
-        {each.name: stored(plan.bound, each.name, finished.memory) for each in written},
+        {parameter.name: stored(plan.bound, parameter.name, finished.memory) for parameter in written},
         finished.value,
         bound_sizes(plan),
         traced if keep_trace or plan.options.events else None,
@@ -195,8 +195,8 @@ def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
 
 def _trace(finished: Finished, line: int) -> Trace:
     entries = finished.memory.arrays[MEM_TRACE]
-    kept = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
-    packed: NDArray[Any] = np.asarray(entries[:kept], None if len(entries) else np.int64)
+    count = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
+    packed: NDArray[Any] = np.asarray(entries[:count], None if len(entries) else np.int64)
     writes = (packed & 1).astype(np.uint8)
     # An entry is 2 * address + 1 for a write, so its line is the entry divided by 2 * line.
     if line & (line - 1) == 0:
@@ -213,7 +213,7 @@ def _events(finished: Finished, plan: RunPlan) -> StrandLog:
 
 
 def run_rank(folder: str) -> None:
-    """One rank: run, and write the outcome on rank 0."""
+    """Run one rank, and write the outcome on rank 0."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
     for name, function in externs.items():

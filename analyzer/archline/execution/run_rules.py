@@ -1,4 +1,4 @@
-"""Rules about running a program on data (AL501 to AL549); those that the analysis knows too come from there."""
+"""Rules about runs of a program are defined here (AL501 to AL549); those that the analysis uses too are imported."""
 
 from archline.language.call_rules import TOO_MANY_ITERATIONS as TOO_MANY_ITERATIONS
 from archline.language.conditions import BAD_SIZE as BAD_SIZE

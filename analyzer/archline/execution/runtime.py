@@ -1,7 +1,7 @@
-"""What generated code calls besides arithmetic: memory, events, facts about integers and integer data.
+"""Generated code calls the functions of this module: memory, events, facts about integers and integer data.
 
-The same functions serve plain Python and, through numba, compiled code; where the two must differ, each has its own
-under one name.
+The same functions serve plain Python and, through numba, compiled code; if the two must differ, each has its own under
+one name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Words = MutableSequence[Any]
 
 @helper
 def ceil_log2(count: int) -> int:
-    """The least k with 2^k >= count, for count >= 1."""
+    """Return the smallest k with 2^k >= count, for count >= 1."""
     power = 0
     while (1 << power) < count:
         power += 1
@@ -32,7 +32,7 @@ def ceil_log2(count: int) -> int:
 
 @helper
 def spread(index: int) -> int:
-    """Bit k of the index (below 2^31) at place 2*k."""
+    """Put bit k of the index (below 2^31) at place 2*k."""
     index = (index | (index << 16)) & 0x0000FFFF0000FFFF
     index = (index | (index << 8)) & 0x00FF00FF00FF00FF
     index = (index | (index << 4)) & 0x0F0F0F0F0F0F0F0F
@@ -42,7 +42,7 @@ def spread(index: int) -> int:
 
 @helper
 def enclosing_square(rows: int, columns: int) -> int:
-    """The words of the least square of power-of-2 side around rows x columns; 0 if one of them is 0."""
+    """Return the words of the smallest square of power-of-2 side around rows x columns; 0 if either is 0."""
     if rows == 0 or columns == 0:
         return 0
     side = 1
@@ -64,7 +64,7 @@ def is_power(value: int, base: int) -> bool:
 
 @helper
 def compiled_floor_sqrt(value: int) -> int:
-    """The largest integer whose square is at most value >= 0, for 64 bits."""
+    """Return the largest integer whose square is at most value >= 0, for 64 bits."""
     root = int(math.sqrt(float(value)))
     while root * root > value:
         root -= 1
@@ -75,14 +75,14 @@ def compiled_floor_sqrt(value: int) -> int:
 
 
 def plain_sqrt(value: int) -> int:
-    """The square root of a square; -1 for any other number."""
+    """Return the square root of a square; -1 for any other number."""
     root = math.isqrt(value) if value >= 0 else 0
     return root if root * root == value else -1
 
 
 @helper
 def compiled_sqrt(value: int) -> int:
-    """As `plain_sqrt`, for 64 bits."""
+    """Return the same as `plain_sqrt`, for 64 bits."""
     if value < 0:
         return -1
     root = compiled_floor_sqrt(value)
@@ -91,7 +91,7 @@ def compiled_sqrt(value: int) -> int:
 
 @helper
 def exact_log2(value: int) -> int:
-    """log2 of a power of 2; -1 for any other number."""
+    """Return log2 of a power of 2; -1 for any other number."""
     if value < 1 or value & (value - 1) != 0:
         return -1
     return ceil_log2(value)
@@ -100,7 +100,7 @@ def exact_log2(value: int) -> int:
 # Facts about arrays of integers: -1 where the array breaks the rule, with place and value in the state.
 @helper
 def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
-    """The last of nondecreasing offsets from 0; stops at `site` where they are not."""
+    """Return the last of nondecreasing offsets from 0; stop at `site` for others."""
     before = 0
     for k in range(entries):
         value = ints[base + k * stride]
@@ -118,7 +118,7 @@ def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int,
 
 @helper
 def longest_gap(ints: Words, base: int, entries: int, stride: int) -> int:
-    """The largest difference of neighbouring offsets; 0 if there is none."""
+    """Return the largest difference of neighbouring offsets; 0 if there are fewer than two."""
     longest = 0
     for k in range(1, entries):
         gap = ints[base + k * stride] - ints[base + (k - 1) * stride]
@@ -129,7 +129,7 @@ def longest_gap(ints: Words, base: int, entries: int, stride: int) -> int:
 
 @helper
 def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
-    """The least number above every index; stops at `site` where one is unset or negative."""
+    """Return the smallest number above every index; stop at `site` if one is unset or negative."""
     bound = 0
     for k in range(entries):
         value = ints[base + k * stride]
@@ -162,7 +162,7 @@ def plain_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> No
 
 @helper
 def compiled_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
-    """As `plain_allocate`, in a memory of fixed length."""
+    """Allocate like `plain_allocate`, in a memory of fixed length."""
     ints, state, shadow = mem[1], mem[2], mem[7]
     if base + words > len(ints):
         fail(state, SITE_FULL, 0, base + words)
@@ -179,7 +179,7 @@ def compiled_allocate(mem: Any, base: int, words: int, alive: int, real: int) ->
 
 
 def grid_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
-    """As `compiled_allocate`, for a processor of a grid, which runs as plain Python."""
+    """Allocate like `compiled_allocate`, for a processor of a grid, which runs as plain Python."""
     ints, state = mem[1], mem[2]
     if base + words > len(ints):
         fail(state, SITE_FULL, 0, base + words)
@@ -195,7 +195,7 @@ def plain_event(mem: Any, kind: int, position: int, value: int) -> None:
 
 @helper
 def compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
-    """As `plain_event`, in a log of fixed length; the count goes on where it is full."""
+    """Append an event like `plain_event`, in a log of fixed length; the count goes on if it is full."""
     log, state = mem[4], mem[2]
     at = 3 * state[EVENTS]
     if at + 3 <= len(log):
@@ -252,12 +252,12 @@ _COMPILED = {
 
 
 ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN, "allocate": grid_allocate}
-"""What processors of a grid call in place of what compiled code does."""
+"""Processors of a grid call these in place of compiled functions."""
 
 
 def namespace(compiled: bool) -> dict[str, Any]:
-    """The global names of generated code."""
-    names: dict[str, Any] = {each.__name__: each for each in SHARED}
+    """Return the global names of generated code."""
+    names: dict[str, Any] = {function.__name__: function for function in SHARED}
     names["StoppedError"] = StoppedError
     names["infinity"] = math.inf
     names["int64"] = np.int64

@@ -1,4 +1,4 @@
-"""Simulated processors: each runs until it waits for a message, in the order of their numbers; the same every time.
+"""Processors are simulated here: each runs until it waits for a message, in the order of their numbers; reproducibly.
 
 Sending never waits. Messages between two processors with the same tag arrive in the order they were sent.
 """
@@ -29,19 +29,19 @@ from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]
 Origin = tuple[int, int, int]
-"""Where a message is sent: the site, the call (-1: none) and the number of the step."""
+"""The origin of a message: the site, the call (-1: none) and the number of the step."""
 Letter = tuple["Words | None", Values, Origin]
-"""A message on its way: its words, its sender's path when the step began, where it is sent."""
+"""A message on its way: its words, its sender's path when the step began, its origin."""
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
 Stop = Exception | int
-"""Why a processor stopped: a failure, or the site that says what a run that starts anew is to have more of."""
+"""Why a processor stopped: a failure, or the site of a limit that a new run must raise."""
 MAX_LISTED = 4
 
 
 @dataclass(eq=False)
 class Running:
-    """One processor: its program on its memory, and the costs of the path to where it is; `value` is what it returned.
+    """One processor: its program on its memory, and the costs of the path so far; `value` is its return value.
 
     `amounts` are the declared ones of externs, `weights` the flops and the work of one execution of each block.
     """
@@ -57,18 +57,17 @@ class Running:
 
     @property
     def rank(self) -> int:
-        """The processor's number."""
         return self.processor.rank
 
     def spent(self) -> Values:
-        """The path brought up to what the processor has done by now."""
+        """Bring the path up to the present costs of the processor, and return its values."""
         first = self.code.layout.first_counter
         counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
         flops, work = counters @ self.weights
         return self.path.compute(int(flops), int(work) + 1)
 
     def end(self, value: Any) -> None:
-        """The program has returned a value."""
+        """Record the value that the program returned."""
         self.value = value
         self.path.reach(0, None, None, None)
         self.spent()
@@ -76,7 +75,7 @@ class Running:
 
 @record(slots=True)
 class Locations:
-    """What messages about processors say: where a site stands in the text, and the coordinates of a rank.
+    """Positions for messages about processors: the span of a site in the text, and the coordinates of a rank.
 
     `algorithm` is the one that runs, `calls` has its calls by number.
     """
@@ -87,12 +86,12 @@ class Locations:
     calls: Mapping[int, s.Node]
 
     def named(self, rank: int) -> str:
-        """`processor (1, 0)`."""
+        """Return a name: `processor (1, 0)`."""
         at = self.coordinates(rank)
         return f"processor {at[0]}" if len(at) == 1 else f"processor ({', '.join(map(str, at))})"
 
     def place(self, span: Span, called: int | None) -> tuple[Span, str]:
-        """Where a failure is shown, and the rest of that: what happens in a file of the library, at the user's call."""
+        """Return the span at which a failure is shown, and its text: for a file of the library, the user's call."""
         call = self.calls.get(-1 if called is None else called)
         if call is None or any(node.span == span for node in s.nodes(self.algorithm.body)):
             return span, ""
@@ -103,13 +102,13 @@ class Locations:
     def failure(
         self, rule: Rule, message: str, span: Span, called: int | None, hint: str | None = None
     ) -> ArchlineError:
-        """The error about something that fails at a span, in the call of a number."""
+        """Return the error about a failure at a span, in the call of a number."""
         shown, where = self.place(span, called)
         return error(rule, message + where, span=shown, hint=hint)
 
 
 def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
-    """What a step sends, and the share of it."""
+    """Return the letter that a step sends, and the share of it."""
     running.path.reach(step.site, step.called, step.to, step.source)
     values = running.spent()
     if step.to is None:
@@ -122,7 +121,7 @@ def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Va
 def end(
     running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
-    """What a step received. Raises ArchlineError (AL532) for a message of another size than its buffer."""
+    """Return the words that a step received. Raises ArchlineError (AL532) if their number differs from the buffer's."""
     if letter is None or step.source is None:
         running.path.share(sent, NOTHING)
         return None
@@ -144,21 +143,21 @@ def _words(count: int | None) -> str:
 
 
 def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
-    """Why a processor stopped."""
+    """Return the reason why a processor stopped."""
     if isinstance(problem, ArchlineError):
         return problem
     state, where = running.memory.state, places.named(running.rank)
     if state[SITE] >= FIRST_SITE:
-        (found,) = report(running.code, state, where).diagnostics
-        assert found.span is not None
-        return places.failure(found.rule, found.message, found.span, running.processor.called, found.hint)
+        (cause,) = report(running.code, state, where).diagnostics
+        assert cause.span is not None
+        return places.failure(cause.rule, cause.message, cause.span, running.processor.called, cause.hint)
     if state[SITE] == SITE_FULL and not running.code.options.compiled:
         return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
     return int(state[SITE])
 
 
 def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
-    """The error (AL533) where every processor has ended or is in this step, whose message nobody sends."""
+    """Return the error (AL533) if every processor has ended or is in this step, whose message nobody sends."""
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
         assert step.source is not None
@@ -171,22 +170,22 @@ def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
 
 
 def lost(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
-    """The error (AL534) for a message that its receiver never received."""
+    """Return the error (AL534) for a message that its receiver never received."""
     site, called, number = origin
     message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
     return places.failure(rules.LOST_MESSAGE, message, places.span(site), called, _pairing(number))
 
 
 def _pairing(number: int) -> str | None:
-    """What a `send` or `receive` pairs with; an exchange pairs with itself."""
+    """Explain which `send` and `receive` pair; an exchange pairs with itself."""
     k = number // 2
     return None if number % 2 else f"in the text, `send` {k} of an algorithm pairs with its `receive` {k}"
 
 
 def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:
-    """Run all processors as far as they go; why some stopped, in the order of their numbers.
+    """Run all processors until none can continue; return the reasons of stops, in the order of their numbers.
 
-    Raises ArchlineError (AL533, AL534) where none did, and messages are missing or left over.
+    Raises ArchlineError (AL533, AL534) if none stopped, and messages are missing or left over.
     """
     return _Simulation(processors, links, places).run()
 
@@ -220,7 +219,7 @@ class _Simulation:
         return []
 
     def _advance(self, running: Running) -> None:
-        """Go on with a processor until it waits or ends."""
+        """Advance a processor until it waits or ends."""
         rank = running.rank
         answer = self._answer(running) if rank in self._waiting else None
         try:
@@ -244,7 +243,7 @@ class _Simulation:
             self._ready.append(address[2])
 
     def _answer(self, running: Running) -> Words | None:
-        """What the step that a processor waits in received."""
+        """Return the words that the waiting step of a processor received."""
         step, sent = self._waiting.pop(running.rank)
         letter = None
         if step.source is not None:

@@ -1,9 +1,8 @@
-"""The memory that generated code runs on: which array is what, and which slot of `K` holds what.
+"""The memory that generated code runs on has the arrays and slots of this module.
 
-Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. Words live in
-`R` as reals and in `I` as integers, which are two views of one memory; address // L is a line. `K` holds 64-bit
-integers: the slots below, then those that depend on the program, then one counter for each
-block of straight-line code.
+Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. Words are in `R` as
+reals and in `I` as integers, which are two views of one memory; address // L is a line. `K` holds 64-bit integers: the
+slots below, then those that depend on the program, then one counter for each block of straight-line code.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MEM_DECLARED = 8
 MEM_LATEST = 9
 
 STEPS = 0
-"""Iterations and calls so far: progress, and what the fuel limits."""
+"""Iterations and calls so far: progress, and the amount that the fuel limits."""
 FUEL = 1
 """The number of steps after which the run stops; 0 asks it to stop now."""
 TRACE = 2
@@ -28,11 +27,11 @@ TRACE = 2
 SPAN = 3
 """The span of the call that returned last."""
 PEAK = 4
-"""Most words of arrays alive at once."""
+"""Maximum of words of arrays alive together."""
 DEPTH = 5
 """Active calls of recursive algorithms."""
 SITE = 6
-"""Where and why the run stopped: an index into the program's sites."""
+"""Why the run stopped: an index into the program's sites."""
 VALUES = 7
 """First of six values that the report of the site shows."""
 CALL = 13
@@ -50,9 +49,9 @@ SYMBOL_Z = 19
 SYMBOL_L = 20
 SYMBOL_K = 21
 CAPACITY = 22
-"""The most words that plain memory may grow to."""
+"""The maximum words that plain memory may grow to."""
 LINE_BY = 23
-"""What gives the line of an address where LRU is simulated during the run: the words of a line, or their logarithm."""
+"""The divisor of an address where LRU is simulated during the run: the words of a line, or their logarithm."""
 LINES_MOST = 24
 """The lines that its cache holds; below, those it holds now, fetched and wrote back, and its place in the ring."""
 HELD = 25
@@ -69,13 +68,13 @@ SITE_FUEL = 1
 SITE_WIDE = 2
 """A size, index or product left the range that compiled code computes in; plain Python can go on."""
 SITE_FULL = 3
-"""The memory, the event log or the table of tasks is full; more may be had."""
+"""The memory, the event log or the table of tasks is full; it can be enlarged."""
 FIRST_SITE = 4
 
 INT_LIMIT = 2**63 - 1
-"""An int lies in -INT_LIMIT..INT_LIMIT: one pattern of the 64 bits is left to mark unset elements."""
+"""An int is in -INT_LIMIT..INT_LIMIT: one pattern of the 64 bits is left to mark unset elements."""
 NO_INT = -(2**63)
-"""What checked arithmetic returns for a result beyond 64 bits, and the pattern of an unset int in compiled memory."""
+"""The result of checked arithmetic beyond 64 bits, and the pattern of an unset int in compiled memory."""
 UNSET_REAL = 0x7FF4_A5A5_5A5A_0001
 """The pattern of an unset real in compiled memory: a NaN that arithmetic does not produce."""
 NAME_LIMIT = 2**31

@@ -1,4 +1,4 @@
-"""A sparse matrix, and the forms in which programs take it: by rows (CSR), by columns (CSC), by blocks."""
+"""A sparse matrix has several forms in which programs take it: by rows (CSR), by columns (CSC), by blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SparseMatrix:
 
     @classmethod
     def from_triples(cls, n: int, m: int, rows: Integers, cols: Integers, values: Reals) -> SparseMatrix:
-        """A matrix of triples in any order; the values of one position are summed in the order given."""
+        """Return a matrix of triples in any order; the values of one position are summed in the order given."""
         order = np.lexsort((cols, rows))
         rows, cols, values = rows[order], cols[order], values[order]
         first = np.ones(len(rows), dtype=np.bool_)
@@ -44,37 +44,36 @@ class SparseMatrix:
 
     @property
     def nz(self) -> int:
-        """Stored entries."""
         return len(self.values)
 
     @property
     def nr(self) -> int:
-        """The most entries in a row."""
+        """The maximum number of entries in a row."""
         return _longest(self.rows)
 
     @property
     def nc(self) -> int:
-        """The most entries in a column."""
+        """The maximum number of entries in a column."""
         return _longest(self.cols)
 
     def csr(self) -> tuple[Integers, Integers, Reals]:
-        """`(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
+        """Return `(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
         return _offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
 
     def csc(self) -> tuple[Integers, Integers, Reals]:
-        """`(colptr[m+1], row[nz], val[nz])`: column j is at colptr[j]..colptr[j+1], in order of rows."""
+        """Return `(colptr[m+1], row[nz], val[nz])`: column j is at colptr[j]..colptr[j+1], in order of rows."""
         order = np.argsort(self.cols, kind="stable")
         return _offsets(self.cols, self.m), self.rows[order], self.values[order]
 
     def blocks(self, b: int, *, square: bool = False, zmorton: bool = False) -> BlockedMatrix:
-        """The matrix cut into b x b blocks, padded with nothing to whole blocks.
+        """Return the matrix in b x b blocks, padded with nothing to whole blocks.
 
-        `square` takes ceil(max(n, m)/b) blocks both ways. Entries of a block are in row-major order, or with
-        `zmorton` by quadrants, recursively: upper left, upper right, lower left, lower right, the order of
-        Buluc, Fineman, Frigo, Gilbert, Leiserson, SPAA 2009.
+        `square` takes ceil(max(n, m)/b) blocks both ways. Entries of a block are in row-major order, or with `zmorton`
+        by quadrants, recursively: upper left, upper right, lower left, lower right, the order of Buluc, Fineman, Frigo,
+        Gilbert, Leiserson, SPAA 2009.
 
-        Raises ArchlineError: AL434 for a block size that is not usable, AL433 where the offsets of the blocks
-        do not fit memory.
+        Raises ArchlineError: AL434 for a block size that is not usable, AL433 if the offsets of the blocks do not fit
+        memory.
         """
         # With more bits the place of an entry in Z-Morton order would not fit 64.
         if not 1 <= b <= 1 << 31:
@@ -114,12 +113,12 @@ class BlockedMatrix:
 
     @property
     def longest(self) -> int:
-        """The most entries in a block."""
+        """The maximum number of entries in a block."""
         return int(np.diff(self.offsets).max())
 
 
 def refuse_beyond_memory(needed: int, what: str, *, path: str | None = None, hint: str | None = None) -> None:
-    """Raise ArchlineError (AL433) where `needed` bytes are more than the machine has available."""
+    """Raise ArchlineError (AL433) if `needed` bytes are more than the machine has available."""
     available = available_memory()
     if needed > available:
         message = f"{what} would need about {_size(needed)} of memory; {_size(available)} are available"
@@ -127,7 +126,7 @@ def refuse_beyond_memory(needed: int, what: str, *, path: str | None = None, hin
 
 
 def available_memory() -> int:
-    """Bytes of memory that can be taken without swapping, as far as the operating system says; else 4 GiB."""
+    """Return the bytes of memory available without swapping, if the operating system says so; else 4 GiB."""
     try:
         with open("/proc/meminfo", encoding="ascii") as stream:
             for line in stream:
@@ -158,14 +157,14 @@ def _longest(indices: Integers) -> int:
 
 
 def _offsets(segments: Integers, count: int) -> Integers:
-    """`int64[count + 1]`: how many entries lie in earlier segments."""
+    """Return `int64[count + 1]`: the numbers of entries in earlier segments."""
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(segments, minlength=count), out=offsets[1:])
     return offsets
 
 
 def _zmorton(row: Integers, col: Integers, b: int) -> Integers:
-    """The place of (row, col) in a b x b square by quadrants: their bits interleaved, the row's above."""
+    """Return the place of (row, col) in a b x b square by quadrants: their bits interleaved, the row's above."""
     key = np.zeros(len(row), dtype=np.int64)
     for bit in range(b.bit_length() - 1):
         key |= ((col >> bit) & 1) << (2 * bit) | ((row >> bit) & 1) << (2 * bit + 1)

@@ -1,4 +1,4 @@
-"""How a run stops before its end: it records a site and values in the state, and raises."""
+"""A run that stops early does so by recording a site and values in the state, and raises."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Words = MutableSequence[Any]
 
 
 class StoppedError(Exception):
-    """The run stopped early; the state says where and why."""
+    """The run stopped early; the state has the site and the reason."""
 
 
 @helper
 def fail(state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, call: int = 0) -> None:
-    """Record where and why the run stops, and stop it."""
+    """Record the site and the reason, and stop the run."""
     state[SITE] = site
     state[VALUES] = a
     state[VALUES + 1] = b

@@ -1,4 +1,4 @@
-"""The longest path in one metric, piece by piece: what the processors on it did, and where in the text."""
+"""The longest path in one metric is traced in pieces: the steps and computations of the processors on it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from archline.records import record
 
 TIME = "time"
 PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
-"""Where each metric stands among the values of a path; the time is behind them."""
+"""The position of each metric among the values of a path; the time is after them."""
 Partners = tuple[int | None, int | None]
-"""To whom, and from whom; None where nothing counts that is sent, or received."""
+"""The receiver and the sender of a step; None if the amounts in that direction do not count."""
 Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
-"""The piece before, the rank, the site and the call of the step, its partners (None: computed before it), how much."""
+"""The piece before, the rank, the site and the call of the step, its partners (None: computed before it), the amount.
+"""
 
 
 @record(slots=True)
 class PathPiece:
-    """What one processor added to the longest path: a step, or what it computed before it.
+    """A part that one processor added to the longest path: a step, or a computation before it.
 
     `span` is the statement, `called` the statement of the algorithm that ran which it is part of, if that is another;
-    both are None behind the last step. `to` and `source` are the partners of a step, as far as their messages are what
-    counts in it. `amount` is in the unit of the metric, seconds for the time.
+    both are None after the last step. `to` and `source` are the partners of a step, if their messages count in it.
+    `amount` is in the unit of the metric, seconds for the time.
     """
 
     coordinates: tuple[int, ...]
@@ -63,10 +64,10 @@ class TracedPath(CriticalPath):
 
     def compute(self, flops: int, work: int) -> Values:
         before = self.values[self._place]
-        found = _Traced(super().compute(flops, work))
+        traced = _Traced(super().compute(flops, work))
         self._note(None, before)
-        found.last = self.last
-        return found
+        traced.last = self.last
+        return traced
 
     def follow(self, sender: Values) -> None:
         if sender[self._place] > self.values[self._place]:
@@ -92,18 +93,18 @@ class TracedPath(CriticalPath):
 def pieces(
     paths: Sequence[CriticalPath], metric: str, places: Locations, calls: Mapping[int, s.Node]
 ) -> tuple[PathPiece, ...]:
-    """The pieces of the longest path in the metric that was traced, from its beginning; `calls` by their numbers."""
+    """Return the pieces of the longest path in the traced metric, from its beginning; `calls` by their numbers."""
     place = PLACES[metric]
-    longest = max(paths, key=lambda each: each.values[place])
+    longest = max(paths, key=lambda path: path.values[place])
     assert isinstance(longest, TracedPath)
     scale = longest.prices.scale if metric == TIME else 1
-    found: list[PathPiece] = []
+    result: list[PathPiece] = []
     piece = longest.last
     while piece is not None:
         piece, rank, site, call, partners, amount = piece
         size = Fraction(amount, scale) if metric == TIME else amount
-        to, source = (None if each is None else places.coordinates(each) for each in partners or (None, None))
+        to, source = (None if partner is None else places.coordinates(partner) for partner in partners or (None, None))
         span = places.span(site) if site >= FIRST_SITE else None
         called = None if call is None else calls[call].span
-        found.append(PathPiece(places.coordinates(rank), span, called, partners is None, to, source, size))
-    return tuple(reversed(found))
+        result.append(PathPiece(places.coordinates(rank), span, called, partners is None, to, source, size))
+    return tuple(reversed(result))

@@ -1,4 +1,4 @@
-"""Formulas at many points at once: a list of numpy operations, each distinct subexpression computed once."""
+"""Compiles formulas to numpy operations for many points; each distinct subexpression is computed once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from archline.expr import tree as s
 from archline.expr.values import fold
 
 CHUNK = 2**13
-"""So many points at a time stay in a core's cache."""
+"""Points that are evaluated at a time, so that operands stay in a core's cache."""
 Array: TypeAlias = NDArray[np.float64]
 _BINARY: Mapping[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
@@ -32,21 +32,21 @@ class Compiled:
     results: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, values: Mapping[str, Any]) -> dict[str, Array]:
-        """The formulas' values, as arrays of the shape that the names' values broadcast to."""
-        given = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
-        shape = np.broadcast_shapes(*(each.shape for each in given.values())) if given else ()
+        """Return the values of the formulas, as arrays of the shape that the names' values broadcast to."""
+        arrays = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values())) if arrays else ()
         length = int(np.prod(shape))
-        scalars = {name: float(each) for name, each in given.items() if each.ndim == 0}
-        columns = {name: np.broadcast_to(each, shape).ravel() for name, each in given.items() if each.ndim}
-        found = {name: np.empty(length) for name in self.results}
+        scalars = {name: float(array) for name, array in arrays.items() if array.ndim == 0}
+        columns = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items() if array.ndim}
+        outputs = {name: np.empty(length) for name in self.results}
         buffers: dict[int, Array] = {}
         for start in range(0, length, CHUNK):
             stop = min(start + CHUNK, length)
-            chunk: dict[str, Any] = {name: each[start:stop] for name, each in columns.items()}
+            chunk: dict[str, Any] = {name: array[start:stop] for name, array in columns.items()}
             slots = self._run({**scalars, **chunk}, buffers, stop - start)
             for name, place in self.results.items():
-                found[name][start:stop] = _operand(place, slots)
-        return {name: each.reshape(shape) for name, each in found.items()}
+                outputs[name][start:stop] = _operand(place, slots)
+        return {name: array.reshape(shape) for name, array in outputs.items()}
 
     def _run(self, names: Mapping[str, Any], buffers: dict[int, Array], length: int) -> list[Any]:
         slots: list[Any] = []
@@ -56,7 +56,7 @@ class Compiled:
                 continue
             operands = [_operand(place, slots) for place in places]
             function = _UNARY.get(operation) or _BINARY[operation]
-            if not any(isinstance(each, np.ndarray) for each in operands):
+            if not any(isinstance(operand, np.ndarray) for operand in operands):
                 slots.append(float(function(*operands)))
                 continue
             if number not in buffers or len(buffers[number]) < length:
@@ -70,7 +70,7 @@ def _operand(place: Any, slots: Sequence[Any]) -> Any:
 
 
 def compiled(formulas: Mapping[str, s.Expr]) -> Compiled:
-    """Formulas, by a name each, for arrays of the names that they hold."""
+    """Compile named formulas for arrays of the names that occur in them."""
     builder = _Builder()
     results = {name: fold(expr, builder) for name, expr in formulas.items()}
     names = tuple(dict.fromkeys(places[0] for operation, places in builder.steps if operation == "name"))
@@ -85,7 +85,7 @@ class _Builder:
         self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
 
     def _step(self, operation: str, *places: Any) -> Any:
-        if operation != "name" and all(isinstance(each, float) for each in places):
+        if operation != "name" and all(isinstance(place, float) for place in places):
             function = _UNARY.get(operation) or _BINARY[operation]
             return float(function(*places))
         key = (operation, places)
@@ -114,7 +114,7 @@ class _Builder:
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
         if function in _UNARY:
             return self._step(function, values[0])
-        found = values[0]
-        for each in values[1:]:
-            found = self._step(function, found, each)
-        return found
+        result = values[0]
+        for value in values[1:]:
+            result = self._step(function, result, value)
+        return result

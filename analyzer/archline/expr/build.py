@@ -1,4 +1,4 @@
-"""Trees made by derivations: numbers, products, powers, sums and comparisons without a place in any source."""
+"""Builds trees in derivations: numbers, products, powers, sums and comparisons without a place in any source."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from archline.numbers import fmpq
 from archline.records import replace
 
 DERIVED = s.Span(s.Source("<derived>", ""), 1, 1, 1, 1)
-"""The place of what no source says."""
+"""The place of nodes that are in no source."""
 ZERO, ONE = s.Integer(0, span=DERIVED), s.Integer(1, span=DERIVED)
 
 
 def joined(op: str, parts: Iterable[s.Expr]) -> s.Expr:
-    """Conditions with `and`, or with `or`, between them; there is at least one."""
+    """Join at least one condition by the operator `and` or `or`."""
     return reduce(lambda left, right: binary(op, left, right), parts)
 
 
 def number(value: int | Fraction | fmpq) -> s.Expr:
-    """A rational number: an integer, or a quotient of two."""
+    """Make a rational number: an integer, or a quotient of two."""
     if isinstance(value, int):
         return negated(number(-value)) if value < 0 else s.Integer(value, span=DERIVED)
     above, below = value.as_integer_ratio() if isinstance(value, Fraction) else (int(value.p), int(value.q))
@@ -29,27 +29,27 @@ def number(value: int | Fraction | fmpq) -> s.Expr:
 
 
 def name(text: str) -> s.Expr:
-    """A name."""
+    """Make a name."""
     return s.Name(text, span=DERIVED)
 
 
 def call(function: str, *arguments: s.Expr) -> s.Call:
-    """A function of some arguments."""
+    """Make a call of a function."""
     return s.Call(function, arguments, span=DERIVED)
 
 
 def binary(op: str, left: s.Expr, right: s.Expr) -> s.Binary:
-    """An operation, or a comparison."""
+    """Make an operation or a comparison."""
     return s.Binary(op, left, right, span=DERIVED)
 
 
 def least(names: Iterable[str], value: int) -> tuple[s.Binary, ...]:
-    """That names are at least a number."""
-    return tuple(binary(">=", name(each), number(value)) for each in names)
+    """Return the facts that names are at least a number."""
+    return tuple(binary(">=", name(size), number(value)) for size in names)
 
 
 def negated(expr: s.Expr) -> s.Expr:
-    """The negative of an expression, whose sign stands before its first factor."""
+    """Return the negative of an expression, with the sign before its first factor."""
     match expr:
         case s.Unary(op="-", operand=operand):
             return operand
@@ -60,24 +60,24 @@ def negated(expr: s.Expr) -> s.Expr:
 
 
 def product(factors: Sequence[s.Expr]) -> s.Expr:
-    """A product; 1 where there are no factors."""
+    """Return the product of the factors, 1 without factors."""
     return reduce(lambda left, right: binary("*", left, right), factors) if factors else ONE
 
 
 def quotient(above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
-    """A product of factors over one of others."""
+    """Return a product of factors divided by another one."""
     return binary("/", product(above), product(below)) if below else product(above)
 
 
 def multiple(times: fmpq, above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
-    """A positive rational times a product of factors over one of others: `3*n^2/(2*m)`."""
+    """Return a positive rational times a quotient of products: `3*n^2/(2*m)`."""
     top = [number(int(times.p))] if times.p != 1 else []
     bottom = [number(int(times.q))] if times.q != 1 else []
     return quotient([*top, *above], [*bottom, *below])
 
 
 def power(base: s.Expr, exponent: s.Expr) -> s.Expr:
-    """base^exponent; of exponent 1/2, its root."""
+    """Return base^exponent; a square root if the exponent is 1/2."""
     match exponent:
         case s.Integer(value=1):
             return base
@@ -88,9 +88,9 @@ def power(base: s.Expr, exponent: s.Expr) -> s.Expr:
 
 
 def total(terms: Iterable[tuple[bool, s.Expr]]) -> s.Expr:
-    """A sum of terms, each with whether it is subtracted; 0 where there are none."""
-    found: s.Expr | None = None
+    """Return the sum of terms, each with a flag that it is subtracted; 0 without terms."""
+    result: s.Expr | None = None
     for minus, term in terms:
         signed = negated(term) if minus else term
-        found = signed if found is None else binary("-" if minus else "+", found, term)
-    return found or ZERO
+        result = signed if result is None else binary("-" if minus else "+", result, term)
+    return result or ZERO

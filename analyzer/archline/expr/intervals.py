@@ -1,4 +1,4 @@
-"""Exact interval arithmetic: real numbers that are enclosed by two rationals, and amounts that are known so far."""
+"""Computes with intervals exactly: real numbers that are enclosed by two rationals, and partly known amounts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from archline.records import record
 
 Number: TypeAlias = int | Fraction
 MAX_BITS = 1 << 16
-"""The longest number that is computed; beyond it evaluation is refused."""
+"""The length of the longest number that is computed; beyond it evaluation is refused."""
 MAX_DEGREE = 12
-"""The highest degree of a root that is looked for among the rationals."""
+"""The highest degree of roots that are tested for being rational."""
 # The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent
 # below 1000 moves a power by 2^-43 at most; this leaves a margin.
 _RELATIVE_ERROR = Fraction(1, 1 << 40)
 
 
 class EvaluationError(Exception):
-    """An expression without a value at a point: what is wrong, and the sub-expression it is wrong with."""
+    """An expression has no value at a point; the message says why, and `expr` is the failing sub-expression."""
 
     def __init__(self, message: str, expr: s.Expr | None = None) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class EvaluationError(Exception):
 
 
 class UndefinedError(EvaluationError):
-    """An expression that has no value at a point for certain: it divides by 0, or its root or logarithm is not real."""
+    """An expression certainly has no value at a point: it divides by 0, or a root or logarithm is not real."""
 
 
 def _undefined(message: str, certain: bool) -> EvaluationError:
@@ -38,14 +38,14 @@ def _undefined(message: str, certain: bool) -> EvaluationError:
 
 @record(slots=True)
 class Interval:
-    """What is known of a number: lower <= number <= upper, both exact."""
+    """An enclosure of a number: lower <= number <= upper, both exact."""
 
     lower: Fraction
     upper: Fraction
 
     @classmethod
     def of(cls, value: Interval | Number | tuple[Number, Number]) -> Interval:
-        """An interval, a pair of ends, or one exact number. Raises ValueError for ends out of order."""
+        """Return an interval from a pair of ends or an exact number. Raises ValueError for ends out of order."""
         match value:
             case Interval():
                 result = value
@@ -59,17 +59,14 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether the ends meet."""
         return self.lower == self.upper
 
     @property
     def width(self) -> Fraction:
-        """The distance of the ends."""
         return self.upper - self.lower
 
     @property
     def middle(self) -> Fraction:
-        """The midpoint."""
         return (self.lower + self.upper) / 2
 
     def __add__(self, other: Interval) -> Interval:
@@ -96,15 +93,15 @@ class Interval:
         return Interval(max(self.lower, -self.upper, Fraction(0)), max(-self.lower, self.upper))
 
     def largest(self, other: Interval) -> Interval:
-        """The larger of the two numbers."""
+        """Return the enclosure of the maximum of two numbers."""
         return Interval(max(self.lower, other.lower), max(self.upper, other.upper))
 
     def smallest(self, other: Interval) -> Interval:
-        """The smaller of the two numbers."""
+        """Return the enclosure of the minimum of two numbers."""
         return Interval(min(self.lower, other.lower), min(self.upper, other.upper))
 
     def power(self, exponent: Interval) -> Interval:
-        """The number raised to a power; it is above 0 where the exponent is no integer."""
+        """Return a power; raises EvaluationError if it is too long, or has a base <= 0 and a fraction as exponent."""
         if exponent.exact and exponent.lower.denominator == 1:
             number = int(exponent.lower)
             if abs(number) * max(map(_bits, (self.lower, self.upper))) > MAX_BITS:
@@ -121,10 +118,10 @@ class Interval:
         corners = [
             _real_power(base, power) for base in {self.lower, self.upper} for power in {exponent.lower, exponent.upper}
         ]
-        return Interval(min(each.lower for each in corners), max(each.upper for each in corners))
+        return Interval(min(corner.lower for corner in corners), max(corner.upper for corner in corners))
 
     def function(self, name: str) -> Interval:
-        """sqrt, log2, floor or ceil of the number, all of which rise with it."""
+        """Return sqrt, log2, floor or ceil of the number, which are all monotone. Raises EvaluationError."""
         if name == "sqrt" and self.lower < 0:
             raise _undefined("square root of a negative number", self.upper < 0)
         if name == "log2" and self.lower <= 0:
@@ -133,19 +130,19 @@ class Interval:
         return low if self.exact else Interval(low.lower, _FUNCTIONS[name](self.upper).upper)
 
     def times(self, factor: Fraction) -> Interval:
-        """The interval scaled by a factor >= 0."""
+        """Return the interval scaled by a factor >= 0."""
         return Interval(self.lower * factor, self.upper * factor)
 
 
 def around(value: float) -> Interval:
-    """What a function of the C library may have been meant to give."""
+    """Return an enclosure of the exact result of a function of the C library that returned `value`."""
     centre = Fraction(value)
     margin = max(abs(centre), Fraction(1)) * _RELATIVE_ERROR
     return Interval(centre - margin, centre + margin)
 
 
 def exact_root(value: Fraction, degree: int = 2) -> Fraction | None:
-    """The root of a number >= 0 where it is rational; None for high degrees too."""
+    """Return the root of a number >= 0 if it is rational; None also for degrees above MAX_DEGREE."""
     if degree > MAX_DEGREE:
         return None
     top, bottom = (_whole_root(part, degree) for part in (value.numerator, value.denominator))
@@ -153,7 +150,7 @@ def exact_root(value: Fraction, degree: int = 2) -> Fraction | None:
 
 
 def _bits(value: Fraction) -> int:
-    """The length of a number; 0 for those whose powers do not grow."""
+    """Return the length of a number; 0 for -1, 0 and 1, whose powers do not grow."""
     return 0 if value in (-1, 0, 1) else max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
@@ -196,7 +193,7 @@ _FUNCTIONS: Mapping[str, Callable[[Fraction], Interval]] = {
 
 
 def _real_power(base: Fraction, exponent: Fraction) -> Interval:
-    """A positive number to a rational power. Raises EvaluationError beyond 2^1000."""
+    """Enclose a positive number to a rational power. Raises EvaluationError beyond 2^1000."""
     root = exact_root(base, exponent.denominator)
     if root is not None:
         return Interval.of(root).power(Interval.of(exponent.numerator))

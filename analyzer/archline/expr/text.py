@@ -1,4 +1,4 @@
-"""Canonical text of expressions, facts and types: no needless brackets, `*` tight, `+` spaced."""
+"""Writes the canonical text of expressions, facts and types: no needless brackets, `*` tight, `+` spaced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 from archline.expr import tree as s
 
-# How tightly a form binds, as the grammar nests its rules from `expr` (loosest) to `atom`.
+# Levels of precedence, as the grammar nests its rules from `expr` (loosest) to `atom`.
 _DISJUNCTION, _CONJUNCTION, _NEGATION, _COMPARISON, SUM, _PRODUCT, _FACTOR, _POWER, _ATOM = range(1, 10)
 _LEVELS = {
     "or": _DISJUNCTION, "and": _CONJUNCTION,
@@ -18,12 +18,12 @@ _LEVELS = {
 
 
 def format_expression(expr: s.Expr) -> str:
-    """The expression's canonical text; parsing it gives a tree of equal structure."""
+    """Return the canonical text of an expression; parsing it gives a tree of equal structure."""
     return _expression(expr, 0, tight=False)
 
 
 def format_fact(fact: s.Fact) -> str:
-    """A fact's canonical text."""
+    """Return the canonical text of a fact."""
     match fact:
         case s.IsPower(value=value, base=base):
             return f"{summand(value)} is power of {summand(base)}"
@@ -36,110 +36,108 @@ def format_fact(fact: s.Fact) -> str:
 
 
 def summand(expr: s.Expr) -> str:
-    """The expression where the grammar wants a `sum`: comparisons and what binds looser stand in brackets."""
+    """Write an expression where the grammar requires a `sum`: comparisons and looser forms are in brackets."""
     return _expression(expr, SUM, tight=False)
 
 
 def bound(expr: s.Expr) -> str:
-    """An expression next to `..` or `downto`, where sums are tight: `h+1..n`."""
+    """Write an expression next to `..` or `downto`, where sums are tight: `h+1..n`."""
     return _expression(expr, 0, tight=True)
 
 
 def format_list(exprs: Iterable[s.Expr]) -> str:
-    """Expressions with commas between them."""
+    """Write expressions separated by commas."""
     return ", ".join(format_expression(expr) for expr in exprs)
 
 
 def format_facts(facts: Iterable[s.Fact]) -> str:
-    """Facts with commas between them."""
+    """Write facts separated by commas."""
     return ", ".join(format_fact(fact) for fact in facts)
 
 
 class Formula(str):
-    """The text of an expression, a fact or a growth, behind `relation` (`Z >=`) if it has one; formats typeset it."""
+    """The text of an expression, fact or growth after `relation` (`Z >=`) if it has one; reports typeset it."""
 
     __slots__ = ("relation", "tree")
     tree: s.Fact
     relation: str
 
     def __new__(cls, tree: s.Fact, relation: str = "") -> Self:
-        """Its text."""
         text = format_fact(tree)
-        found = super().__new__(cls, f"{relation} {text}" if relation else text)
-        found.tree, found.relation = tree, relation
-        return found
+        formula = super().__new__(cls, f"{relation} {text}" if relation else text)
+        formula.tree, formula.relation = tree, relation
+        return formula
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        # Between processes the text alone is passed.
+        # Only the text is passed between processes.
         return str, (str(self),)
 
     @property
     def expr(self) -> s.Expr:
-        """The expression, of a formula that is no fact."""
+        """The expression, if the formula is not a divisibility fact."""
         assert not isinstance(self.tree, s.IsPower | s.IsSquare | s.Divides)
         return self.tree
 
 
 class Phrase(str):
-    """A text in pieces, some of which are formulas."""
+    """A text in pieces; some pieces are formulas."""
 
     __slots__ = ("pieces",)
     pieces: tuple[str, ...]
 
     def __new__(cls, pieces: tuple[str, ...]) -> Self:
-        """Their text."""
-        found = super().__new__(cls, "".join(pieces))
-        found.pieces = pieces
-        return found
+        text = super().__new__(cls, "".join(pieces))
+        text.pieces = pieces
+        return text
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """The formulas of a text, and what stands between them."""
+    """Return the formulas of a text and the texts between them."""
     return text.pieces if isinstance(text, Phrase) else (text,) if text else ()
 
 
 def phrase(*parts: str) -> str:
-    """Texts one after the other."""
-    pieces = tuple(piece for each in parts for piece in pieces_of(each))
+    """Concatenate texts, keeping their formulas."""
+    pieces = tuple(piece for part in parts for piece in pieces_of(part))
     return pieces[0] if len(pieces) == 1 else Phrase(pieces)
 
 
 def joined(parts: Iterable[str], mark: str) -> str:
-    """Texts with a mark between them."""
-    return phrase(*[piece for each in parts for piece in (mark, each)][1:])
+    """Join texts by a mark, keeping their formulas."""
+    return phrase(*[piece for part in parts for piece in (mark, part)][1:])
 
 
 def behind(relation: str, text: str) -> str:
-    """A formula, or a text that is none, behind a relation."""
+    """Prefix a formula or another text with a relation."""
     if isinstance(text, Formula):
         return Formula(text.tree, f"{relation} {text.relation}".rstrip())
     return phrase(f"{relation} ", text)
 
 
 def conjunction(facts: Iterable[s.Fact]) -> str:
-    """Facts that hold together: `n >= 2 and m >= 3`."""
-    found = [each for fact in facts for each in s.conjuncts(fact)]
-    texts = map(Formula, found)
-    one = len(found) == 1
+    """Write the conjunction of facts: `n >= 2 and m >= 3`."""
+    parts = [conjunct for fact in facts for conjunct in s.conjuncts(fact)]
+    texts = map(Formula, parts)
+    is_single = len(parts) == 1
     return joined(
         (
-            phrase("(", text, ")") if isinstance(x, s.Binary) and x.op == "or" and not one else text
-            for x, text in zip(found, texts, strict=True)
+            phrase("(", text, ")") if isinstance(part, s.Binary) and part.op == "or" and not is_single else text
+            for part, text in zip(parts, texts, strict=True)
         ),
         " and ",
     )
 
 
 def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
-    """Sizes with their values: `n = 64`."""
+    """Write sizes with their values: `n = 64`."""
     return [f"{name} = {format_expression(value)}" for name, value in values]
 
 
 def _expression(expr: s.Expr, least: int, *, tight: bool) -> str:
-    """The text, in brackets where the form binds looser than `least`. `tight`: sums without spaces."""
+    """Write an expression, in brackets if its level is below `least`. `tight`: sums without spaces."""
     match expr:
         case s.Unary(op=op):
             level = _NEGATION if op == "not" else _FACTOR
@@ -168,9 +166,9 @@ def _binary(expr: s.Expr, *, tight: bool) -> str:
     if level == _COMPARISON:
         left = right = SUM
     elif level == _POWER:
-        # `a ^ b ^ c` is a ^ (b ^ c), and a minus may stand in the exponent.
+        # `a ^ b ^ c` is a ^ (b ^ c), and an exponent may begin with a minus.
         left, right = _ATOM, _FACTOR
-    # Sums of any length: what is on the left of an operator of the same rank needs no brackets.
+    # Iterates over sums of any length: left operands of the same level need no brackets.
     parts: list[str] = []
     first: s.Expr = expr
     while isinstance(first, s.Binary) and _LEVELS[first.op] == level and (first is expr or left == level):
@@ -193,7 +191,7 @@ def _atom(expr: s.Expr, *, tight: bool) -> str:
             parts = [*map(format_expression, arguments), *settings(sizes)]
             return f"{function}({', '.join(parts)})"
         case s.Element(array=array, subscripts=subscripts):
-            return f"{array}[{', '.join(_subscript(each, tight=tight) for each in subscripts)}]"
+            return f"{array}[{', '.join(_subscript(subscript, tight=tight) for subscript in subscripts)}]"
         case s.Reshape(base=base, shape=shape):
             return f"{_expression(base, _ATOM, tight=False)} as [{format_list(shape)}]"
         case s.Unary() | s.Binary():

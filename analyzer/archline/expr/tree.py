@@ -1,6 +1,7 @@
-"""The tree of expressions and facts: frozen nodes, each with the place it came from, and how to walk and rebuild it.
+"""Defines the tree of expressions and facts: frozen nodes, each with its place in the source, and walks and rewriting.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `same` compares what is written.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares
+text.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """What stands there, of several lines the first."""
+        """The text of the span, of several lines the first."""
         end = self.end_column - 1 if self.end_line == self.line else None
         return self.source.lines[self.line - 1][self.column - 1 : end]
 
@@ -56,7 +57,7 @@ def tree(cls: type[T]) -> type[T]:
 
 @tree
 class Node:
-    """What every node has: where it stands in the source."""
+    """A node of the tree, with its place in the source."""
 
     span: Span = field(repr=False, kw_only=True)
 
@@ -171,13 +172,13 @@ Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
 # Walks
 @cache
 def _inner(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes, the last first."""
-    bare = {each.name for each in fields(kind) if each.type in ("str", "str | None", "int", "bool", "Span")}
-    return tuple(each.name for each in reversed(fields(kind)) if each.name not in bare)
+    """Return the fields of a kind of node that may contain nodes, last first."""
+    bare = {declared.name for declared in fields(kind) if declared.type in ("str", "str | None", "int", "bool", "Span")}
+    return tuple(declared.name for declared in reversed(fields(kind)) if declared.name not in bare)
 
 
 def nodes(value: object) -> Iterator[Node]:
-    """A part of a program, or several in a tuple, and every node inside, in the order of the text."""
+    """Yield a part of a program, or several in a tuple, and every node inside, in the order of the text."""
     pending = [value]
     while pending:
         part = pending.pop()
@@ -189,11 +190,11 @@ def nodes(value: object) -> Iterator[Node]:
 
 
 MAX_DEPTH = 200
-"""Expressions may nest so many levels; a chain of operators counts one level each."""
+"""The maximum nesting of expressions; a chain of operators counts one level for each operator."""
 
 
 def depth(root: object) -> int:
-    """How many levels a part of a program nests."""
+    """Return the nesting depth of a part of a program."""
     deepest, pending = 0, list[tuple[object, int]]([(root, 1)])
     while pending:
         part, level = pending.pop()
@@ -201,28 +202,27 @@ def depth(root: object) -> int:
             deepest = max(deepest, level)
             pending += [(getattr(part, name), level + 1) for name in _inner(type(part))]  # type: ignore[arg-type]
         elif isinstance(part, tuple):
-            pending += [(each, level) for each in part]
+            pending += [(element, level) for element in part]
     return deepest
 
 
 def find(value: object, *kinds: type[T]) -> Iterator[T]:
-    """The nodes of some kinds in a tree, or in several."""
+    """Return the nodes of some kinds in a tree, or in several."""
     return (node for node in nodes(value) if isinstance(node, kinds))
 
 
 def names(value: object) -> frozenset[str]:
-    """The names in a part of a program, or in several in a tuple."""
+    """Return the names in a part of a program, or in several in a tuple."""
     return frozenset(node.id for node in nodes(value) if isinstance(node, Name))
 
 
 @cache
 def _parts(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node, places in the source apart."""
-    return tuple(each.name for each in fields(kind) if each.name not in ("span", "name_span"))
+    return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 
 def structure(value: object) -> object:
-    """The tree as nested tuples without spans: equal for two parts of the same meaning."""
+    """Return the tree as nested tuples without spans, equal for two parts of the same meaning."""
     if isinstance(value, Node):
         parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
         return (type(value).__name__, *(structure(part) for part in parts))
@@ -231,17 +231,17 @@ def structure(value: object) -> object:
     return value
 
 
-def same(one: Node | None, other: Node | None) -> bool:
-    """Whether two parts of programs are written the same."""
-    return one is other or (one is not None and other is not None and structure(one) == structure(other))
+def same(left: Node | None, right: Node | None) -> bool:
+    """Test whether two parts of programs have the same structure."""
+    return left is right or (left is not None and right is not None and structure(left) == structure(right))
 
 
 # Rewriting
 def rewritten(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """The expression with what `change` gives in place of its parts, from the outside in; None where one stays."""
-    found = change(expr)
-    if found is not None:
-        return found
+    """Replace parts of an expression by what `change` returns, outermost first; a part stays if it returns None."""
+    replacement = change(expr)
+    if replacement is not None:
+        return replacement
     match expr:
         case Unary(operand=operand):
             return replace(expr, operand=rewritten(operand, change))
@@ -249,18 +249,18 @@ def rewritten(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
             return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
         case Call(arguments=arguments, sizes=sizes):
             changed = tuple((name, rewritten(value, change)) for name, value in sizes)
-            return replace(expr, arguments=tuple(rewritten(each, change) for each in arguments), sizes=changed)
+            return replace(expr, arguments=tuple(rewritten(argument, change) for argument in arguments), sizes=changed)
         case Integer() | Real() | Name() | Element() | Reshape():
             return expr
 
 
 def substituted(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """The expression with values in place of names."""
+    """Replace names in an expression by values."""
     return rewritten(expr, lambda part: values.get(part.id) if isinstance(part, Name) else None)
 
 
 def substituted_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
-    """The fact with values in place of names."""
+    """Replace names in a fact by values."""
     match fact:
         case IsPower(value=value, base=base):
             return replace(fact, value=substituted(value, values), base=substituted(base, values))
@@ -273,7 +273,7 @@ def substituted_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
 
 
 def conjuncts(fact: Fact) -> Iterator[Fact]:
-    """The facts that a fact joins by `and`."""
+    """Yield the facts that a fact joins by `and`."""
     if isinstance(fact, Binary) and fact.op == "and":
         yield from (*conjuncts(fact.left), *conjuncts(fact.right))
     else:
@@ -281,41 +281,41 @@ def conjuncts(fact: Fact) -> Iterator[Fact]:
 
 
 def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
-    """The sizes that facts give by others, and what by, as s == n*m/P does."""
+    """Yield the sizes that facts define by an expression, and the expression, as in s == n*m/P."""
     for fact in facts:
         match fact:
             case Binary(op="==", left=Name(id=name), right=right):
                 yield name, right
             case _:
-                # Other facts give no size.
+                # Other facts define no size.
                 pass
 
 
 def stated_least(facts: Iterable[Fact]) -> dict[str, int]:
-    """The least values of sizes, of those that facts compare with a number."""
-    said: dict[str, int] = {}
+    """Return the minimum values of sizes that facts compare with a number."""
+    minima: dict[str, int] = {}
     for fact in facts:
         match fact:
             case Binary(op=">=" | ">" | "==" as op, left=Name(id=name), right=Integer(value=value)):
-                said[name] = max(said.get(name, 0), value + (op == ">"))
+                minima[name] = max(minima.get(name, 0), value + (op == ">"))
             case Binary(op="<=" | "<" | "==" as op, left=Integer(value=value), right=Name(id=name)):
-                said[name] = max(said.get(name, 0), value + (op == "<"))
+                minima[name] = max(minima.get(name, 0), value + (op == "<"))
             case _:
-                # Other facts state no least value.
+                # Other facts state no minimum.
                 pass
-    return said
+    return minima
 
 
 def divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
-    """What has to be an integer in an expression of sizes: `floor` and `ceil` round what they are of."""
+    """Yield the parts of an expression of sizes that must be integers; `floor` and `ceil` allow fractions inside."""
     match expr:
         case Binary(op=op, left=left, right=right):
             yield from (*divisions(left), *divisions(right))
             if op in ("//", "%") or (op == "/" and not rounded):
                 yield expr
         case Call(function=function, arguments=arguments):
-            for each in arguments:
-                yield from divisions(each, function in ("floor", "ceil"))
+            for argument in arguments:
+                yield from divisions(argument, function in ("floor", "ceil"))
             if function in ("log2", "sqrt") and not rounded:
                 yield expr
         case Unary(operand=operand):

@@ -1,8 +1,8 @@
-"""Values of expressions in any domain (`fold`), exact ones at integer points, and the truth of facts there.
+"""Evaluates expressions in any domain (`fold`), exactly at integer points, and decides facts there.
 
-`+ - * / // % ^`, `min max abs floor ceil` are exact in integers and fractions. `log2`, `sqrt` and powers with
-other than integer exponents are exact where the result is rational and otherwise an `Interval`, so that
-comparisons are decided or not, never guessed.
+`+ - * / // % ^`, `min max abs floor ceil` are exact in integers and fractions. `log2`, `sqrt` and powers with other
+than integer exponents are exact where the result is rational and otherwise an `Interval`, so that comparisons are
+decided or not, never guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from archline.expr.tree import defined_sizes
 T = TypeVar("T")
 MAX_DECIMAL_EXPONENT = 4000
 ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
-"""The operators on values that have Python's; `^` differs from one domain to another."""
+"""The operators of domains whose values have Python's operators; `^` differs between domains."""
 
 
 class Domain(Protocol[T]):
@@ -36,7 +36,7 @@ class Domain(Protocol[T]):
 
 
 def fold(expr: s.Expr, domain: Domain[T]) -> T:
-    """The value of an expression in a domain, its parts first. Raises EvaluationError for what is no arithmetic."""
+    """Evaluate an expression in a domain, bottom up. Raises EvaluationError for parts that are not arithmetic."""
     match expr:
         case s.Integer(value=value):
             return domain.number(value, expr)
@@ -47,7 +47,7 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
         case s.Binary(op=op, left=left, right=right):
             return domain.binary(op, fold(left, domain), fold(right, domain), expr)
         case s.Call(function=function, arguments=arguments) if arguments:
-            return domain.call(function, [fold(each, domain) for each in arguments], expr)
+            return domain.call(function, [fold(argument, domain) for argument in arguments], expr)
         case s.Real(text=text):
             return domain.number(decimal(text, expr), expr)
         case s.Unary() | s.Call() | s.Element() | s.Reshape():
@@ -55,7 +55,7 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
 
 
 def decimal(text: str, expr: s.Expr) -> Fraction:
-    """The value of a decimal. Raises EvaluationError where that is too long to write down."""
+    """Return the value of a decimal. Raises EvaluationError if it is too long to write down."""
     exponent = text.lower().partition("e")[2]
     huge = len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DECIMAL_EXPONENT
     if huge or len(text) > MAX_BITS // 4:
@@ -70,14 +70,14 @@ Rounds: TypeAlias = Callable[[s.Expr], bool]
 
 
 def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
-    """The value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
+    """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
     return _Exact(point, False, rounds).value(expr)
 
 
 def evaluate_static(expr: s.Expr, point: Point) -> int:
-    """The value of an integer expression of a body.
+    """Return the value of an integer expression of a body.
 
-    Raises EvaluationError where a `/` does not divide, a `log2` or `sqrt` is no integer, a name has no value.
+    Raises EvaluationError if a `/` does not divide, a `log2` or `sqrt` is not an integer, or a name has no value.
     """
     value = _Exact(point, strict=True).value(expr)
     if not isinstance(value, int):
@@ -86,20 +86,20 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
 
 
 def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
-    """The sizes that facts give by those of a point, as s == n*m/P does: those that are whole numbers there."""
-    found: dict[str, int] = {}
+    """Return the sizes that facts such as s == n*m/P define by sizes of a point, if they are integers there."""
+    sizes: dict[str, int] = {}
     defined = list(defined_sizes(facts))
-    # A fact may have sizes that a later one gives.
+    # Repeated, since a fact may use sizes that a later one defines.
     for _ in defined:
         for name, expr in defined:
-            if name not in point and name not in found:
+            if name not in point and name not in sizes:
                 with suppress(EvaluationError):
-                    found[name] = evaluate_static(expr, {**found, **point})
-    return found
+                    sizes[name] = evaluate_static(expr, {**sizes, **point})
+    return sizes
 
 
 def holds(fact: s.Fact, point: Point, rounds: Rounds | None = None) -> bool | None:
-    """Whether a fact is true at a point. None: not decided, since a name, a value or precision is missing."""
+    """Decide a fact at a point; None if undecided because a name, a value or precision is missing."""
     try:
         match fact:
             case s.IsPower(value=value, base=base):
@@ -147,7 +147,7 @@ def _compare(op: str, left: Value, right: Value) -> bool | None:
     if not isinstance(left, Interval) and not isinstance(right, Interval):
         return _COMPARISONS[op](left, right)
     (a, b), (c, d) = ends(left), ends(right)
-    # Disjoint enclosures compare as any two of their points do.
+    # Disjoint enclosures compare like any two of their points.
     return _COMPARISONS[op](a, c) if b < c or d < a else None
 
 
@@ -167,31 +167,31 @@ def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
 
 
 def _levels(value: Value, base: Value) -> int | None:
-    """The k of a value that is base^k, k >= 0; None for others."""
+    """Return the k >= 0 of a value that is base^k; None for other values."""
     if isinstance(value, Interval) or isinstance(base, Interval) or base < 2 or not _is_power(value, base):
         return None
-    levels = 0
+    exponent = 0
     while value > 1:
-        value, levels = Fraction(value) / base, levels + 1
-    return levels
+        value, exponent = Fraction(value) / base, exponent + 1
+    return exponent
 
 
 def ends(value: Value) -> tuple[Fraction, Fraction]:
-    """Between which numbers a value is, twice the value itself where it is known exactly."""
+    """Return the lower and upper bound of a value, equal if it is known exactly."""
     return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
 
 def _tidy(value: Value) -> Value:
-    """An integer where a value is one, a fraction where it is known exactly."""
+    """Return an integer if the value is one, a fraction if it is known exactly."""
     if isinstance(value, Interval) and value.exact:
         value = value.lower
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
 class _Exact:
-    """The domain of rational numbers and intervals. `strict`: as in a body, where what is not rounded is whole.
+    """The domain of rational numbers and intervals. `strict`: unrounded values must be integers, as in a body.
 
-    What an operation takes is checked when it is taken, so that `floor` and `ceil` may take what is not whole.
+    Operands are checked when an operation takes them, so that `floor` and `ceil` may take fractions.
     """
 
     def __init__(self, point: Point, strict: bool, rounds: Rounds | None = None) -> None:
@@ -218,7 +218,7 @@ class _Exact:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
                 levels := _levels(self._checked(expr.left, left), self.value(inner))
             ) is not None:
-                # (b^k)^(e/log2(b)) is 2^(k*e), which no enclosure distinguishes from a number next to it.
+                # (b^k)^(e/log2(b)) -> 2^(k*e), which enclosures could not distinguish from numbers near it
                 return self._applied("^", 2, levels * Fraction(self._rational(above)), expr)
             case _:
                 return self._applied(op, self._checked(expr.left, left), self._checked(expr.right, right), expr)
@@ -236,7 +236,7 @@ class _Exact:
         match function:
             case "real_of" if self._rounds is not None:
                 return values[0]
-            case "min" | "max" if any(isinstance(each, Interval) for each in values):
+            case "min" | "max" if any(isinstance(value, Interval) for value in values):
                 choose = Interval.smallest if function == "min" else Interval.largest
                 return _tidy(reduce(choose, map(Interval.of, values)))
             case "min" | "max":
@@ -245,7 +245,7 @@ class _Exact:
             case "abs":
                 return _tidy(abs(Interval.of(values[0])))
             case "gcd":
-                whole = [each for each in values if isinstance(each, int)]
+                whole = [value for value in values if isinstance(value, int)]
                 if len(whole) < len(values):
                     raise EvaluationError("a common divisor of what is not an integer", expr)
                 return math.gcd(*whole)
@@ -255,7 +255,7 @@ class _Exact:
                 raise EvaluationError("not an expression in sizes", expr)
 
     def _placed(self, expr: s.Expr, compute: Callable[[], Value]) -> Value:
-        """A value; what is wrong with it is wrong with the expression."""
+        """Return a computed value; errors of the computation are reported for the expression."""
         try:
             return _tidy(compute())
         except EvaluationError as problem:
@@ -272,7 +272,7 @@ class _Exact:
         return value if self._rounds is None or not self._rounds(expr) else self._rounded(expr, value)
 
     def _rounded(self, expr: s.Expr, value: Value) -> Value:
-        """The value of an operation as a run rounds it; powers need not be rounded correctly."""
+        """Return the value of an operation as a run rounds it; powers may be rounded incorrectly."""
         if isinstance(value, Interval):
             return value
         try:
@@ -289,7 +289,7 @@ class _Exact:
             whole = self._placed(expr, lambda: Interval.of(quotient).function("floor"))
             return whole if op == "//" else self._applied("-", left, self._applied("*", whole, right, expr), expr)
         if op == "^":
-            # The library's own powers of long integers would come before any limit.
+            # Python's powers of integers would be computed before their length is checked.
             return self._placed(expr, lambda: Interval.of(left).power(Interval.of(right)))
         if op not in ARITHMETIC:
             raise EvaluationError("not an expression in sizes", expr)

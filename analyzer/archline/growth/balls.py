@@ -1,4 +1,4 @@
-"""Values of expressions at points, enclosed; logarithms are read as log2(2 + w), as growth reads them."""
+"""Evaluate expressions at points in ball arithmetic; logarithms are read as log2(2 + w), as growth reads them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from archline.numbers import arb, ctx, fmpq
 
 PRECISION = 256
 FAR = 1024
-"""Bits for sizes too long to be integers."""
+"""Bits of precision for a size that is a ball because it is too long to be an integer."""
 LONGEST_DECIMAL = 1 << 20
-"""Numbers of more bits are shown as powers of 2."""
+"""Numbers of more bits are written as powers of 2."""
 _LONGEST = arb(2) ** LONGEST_DECIMAL
 
 
 class _Balls(Wide):
-    """Enclosures: a rounding that is not certain has no value."""
+    """Ball arithmetic, in which a rounding that the enclosure does not determine has no value."""
 
     def number(self, value: int | Fraction | float | arb) -> arb:
         return value if isinstance(value, arb) else super().number(value)
@@ -51,18 +51,18 @@ _BALLS = _Balls()
 
 
 def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
-    """The value of an expression at a point. OutOfReachError where it has none, or a rounding is not certain."""
+    """Enclose the value of an expression at a point. Raises OutOfReachError for no value or an uncertain rounding."""
     bits = (value.bit_length() if isinstance(value, int) else FAR for value in point.values())
     try:
         with ctx.workprec(PRECISION + max(bits, default=0)):
-            found: arb = CompiledFormula(expr, _BALLS, exact_logs=False).at(point)
-            return found
+            ball: arb = CompiledFormula(expr, _BALLS, exact_logs=False).at(point)
+            return ball
     except (NoValueError, EvaluationRefusedError) as problem:
         raise OutOfReachError(str(problem)) from None
 
 
 def digits(value: arb, count: int = 6) -> str:
-    """A few digits of an enclosed number, for people."""
+    """Format an enclosed number with a few digits, for people."""
     exact = value.unique_fmpz() if abs(value) < 10**12 else None
     if exact is not None:
         return str(exact)
@@ -72,7 +72,7 @@ def digits(value: arb, count: int = 6) -> str:
 
 
 def exact_text(value: fmpq | int) -> str:
-    """An integer in the language's syntax; a long power of 2 as one."""
+    """Format an integer in the language's syntax; a long power of 2 is written as a power."""
     whole = int(value)
     if whole > 1 << 20 and whole.bit_count() == 1:
         return f"2^{whole.bit_length() - 1}"

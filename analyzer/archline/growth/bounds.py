@@ -1,4 +1,4 @@
-"""Expressions as lattices of monomials that bound them from below and above, up to constant factors.
+"""Bound expressions by lattices of monomials from below and above, up to constant factors.
 
 Without subtraction and rounding the two bounds are one. Every step that loses something, or needs a proof, is kept as
 a `DifferenceStep`, which a certificate shows.
@@ -36,7 +36,7 @@ from archline.records import record
 
 @record(slots=True)
 class Envelope:
-    """Constants times `lower` and `upper` bound an expression at all sizes.
+    """Lattices `lower` and `upper` that bound an expression up to constants at all sizes.
 
     No `lower`: it may be zero, or negative where it is not `nonnegative`. No `upper`: it is never positive.
     """
@@ -48,10 +48,10 @@ class Envelope:
 
 @record(slots=True)
 class DifferenceStep:
-    """A difference and its bounds: what is left of its positive terms once `shares` cover the others.
+    """A difference and its bounds: the rest of its positive terms after `shares` cover the negative terms.
 
-    With a `share` it is at least so many times what is left, as no coefficient is negative in powers of what the
-    factors exceed their `least` values by.
+    With a `share` s it is at least s times the rest, as no coefficient is negative in powers of factor - least value;
+    `least` holds the bounds by which the values are least.
     """
 
     of: str
@@ -69,9 +69,9 @@ ZERO_LEAST = fmpq(0)
 
 
 class Reader:
-    """Reads expressions under the facts that an absorption knows. `steps` collects what was done to differences.
+    """A reader of expressions under the facts of an absorption; `steps` collects the steps for differences.
 
-    `exponents` are the sizes n of which 2^n occurs too.
+    `exponents` are the sizes n for which 2^n occurs too.
     """
 
     def __init__(self, absorb: Absorption, exponents: frozenset[str] = frozenset()) -> None:
@@ -81,7 +81,7 @@ class Reader:
         self._known: dict[str, Envelope] = {}
 
     def read(self, expr: s.Expr) -> Envelope:
-        """The expression's bounds. OutOfReachError, OutOfReachError or ArchlineError where there are none."""
+        """Return the bounds of an expression. Raises OutOfReachError or ArchlineError where there are none."""
         match expr:
             case s.Name(id=name) if name != "pi":
                 return Envelope(*(exponent(name) if name in self._exponents else size(name),) * 2)
@@ -121,7 +121,7 @@ class Reader:
         return self._known[key]
 
     def read_sum(self, terms: e.Sum, key: str) -> Envelope:
-        """The bounds of a sum of terms; `key` names it in certificates."""
+        """Return the bounds of a sum of terms; `key` names it in certificates."""
         signs = {term: coefficient.sign() for term, coefficient in terms.items()}
         positive = {term: terms[term] for term, sign in signs.items() if sign > 0}
         negative = {term: -terms[term] for term, sign in signs.items() if sign < 0}
@@ -136,28 +136,28 @@ class Reader:
             return Envelope(_largest([read[term].lower for term in positive]), upper)
         step = self._covered(positive, negative, key)
         if step is None or len(step.left) < len(positive):
-            shifted = self._shifted(positive, negative, key)
-            if shifted is not None and (step is None or len(shifted.left) > len(step.left)):
-                step = shifted
+            shift = self._shifted(positive, negative, key)
+            if shift is not None and (step is None or len(shift.left) > len(step.left)):
+                step = shift
         if step is None:
             return Envelope(None, upper, nonnegative=False)
         self.steps[key] = step
         return Envelope(_largest([read[term].lower for term in step.left]), upper)
 
     def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
-        covered = self._absorb(positive, negative)
-        if covered is None:
+        covering = self._absorb(positive, negative)
+        if covering is None:
             return None
-        return DifferenceStep(key, tuple(term for term, amount in covered.left.items() if amount > 0), covered.shares)
+        return DifferenceStep(key, tuple(term for term, amount in covering.left.items() if amount > 0), covering.shares)
 
     def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
         least = {factor: self._absorb.least(factor) for factor in factors}
         values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
-        found = shifted(positive, negative, values.__getitem__)
-        if found is None:
+        shift = shifted(positive, negative, values.__getitem__)
+        if shift is None:
             return None
-        return DifferenceStep(key, found.left, share=found.share, least=tuple(filter(None, least.values())))
+        return DifferenceStep(key, shift.left, share=shift.share, least=tuple(filter(None, least.values())))
 
     def _term(self, term: Term) -> Envelope:
         result = SINGLE
@@ -213,25 +213,25 @@ class Reader:
         return Envelope(result, result)
 
     def _power_of(self, base: s.Expr, by: Term, text: str) -> Lattice:
-        """A size, 2^n or a logarithm to a product of such."""
+        """Raise a size, 2^n or a logarithm to a product of sizes, exponentials and logarithms."""
         if isinstance(base, s.Binary) and e.is_exponential(base):
             return self._power_of_two(by * single(Factor(format_expression(base.right), base.right)), text)
         (atom,) = self._exactly(base, text).powers
         return power_of(atom, self._exact_product(by, text)) if by.powers else single(atom)
 
     def _exact_product(self, term: Term, text: str) -> Powers:
-        parts = (self._exactly(each.expr, text).power(times) for each, times in term.powers.items())
+        parts = (self._exactly(factor.expr, text).power(times) for factor, times in term.powers.items())
         return reduce(operator.mul, parts, ONE)
 
     def _exactly(self, expr: s.Expr, text: str) -> Powers:
-        """A size, 2^n or a logarithm as an atom that has just its value."""
-        found = self.read(expr).upper
-        if isinstance(found, Monomial) and str(found) == format_expression(expr):
-            return found
+        """Read a size, 2^n or a logarithm as the atom of exactly this value."""
+        upper = self.read(expr).upper
+        if isinstance(upper, Monomial) and str(upper) == format_expression(expr):
+            return upper
         raise OutOfReachError(f"`{text}` as an exponent is not a sum of products of sizes and logarithms")
 
     def _power_of_two(self, term: Term, text: str) -> Lattice:
-        """2^term, up to a constant factor; `text` is the exponent that it is a term of."""
+        """Return 2^term, up to a constant factor; `text` is the exponent that contains the term."""
         match e.alone(term):
             case s.Name(id=name):
                 return exponential(name)
@@ -253,7 +253,7 @@ class Reader:
     def _floor(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if not value.nonnegative:
-            # Rounded down it is at most itself, and may be negative.
+            # floor(x) <= x, and may be negative.
             return Envelope(None, value.upper, nonnegative=False)
         return Envelope(value.lower if self.surely_at_least_one(inner) else None, value.upper)
 
@@ -274,9 +274,9 @@ class Reader:
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
         match function, arguments:
             case "max", _:
-                return _maximum([self.read(each) for each in arguments])
+                return _maximum([self.read(argument) for argument in arguments])
             case "min", _:
-                return _minimum([self.read(each) for each in arguments])
+                return _minimum([self.read(argument) for argument in arguments])
             case "sqrt" | "rsqrt", (argument,):
                 return self._power(argument, HALF if function == "sqrt" else -HALF)
             case "log2" | "log", (argument,):
@@ -303,13 +303,13 @@ class Reader:
         if value.nonnegative:
             return value
         opposite = self.read(s.Unary("-", inner, span=inner.span))
-        uppers = [each.upper for each in (value, opposite) if each.upper is not None]
+        uppers = [envelope.upper for envelope in (value, opposite) if envelope.upper is not None]
         return Envelope(None, choice("max", uppers) if uppers else None)
 
 
 def _largest(parts: list[Lattice | None]) -> Lattice | None:
-    known = [part for part in parts if part is not None]
-    return choice("max", known) if known else None
+    present = [part for part in parts if part is not None]
+    return choice("max", present) if present else None
 
 
 def _added(left: Envelope, right: Envelope) -> Envelope:
@@ -335,7 +335,7 @@ def _multiplied(left: Envelope, right: Envelope) -> Envelope:
 
 
 def _maximum(parts: list[Envelope]) -> Envelope:
-    """The largest of parts: where one is never negative, the others matter only where they are positive."""
+    """Return the maximum of parts: if any is never negative, the rest matter only where they are positive."""
     sure = any(part.nonnegative for part in parts)
     return Envelope(_largest([part.lower for part in parts]), _largest([part.upper for part in parts]), sure)
 

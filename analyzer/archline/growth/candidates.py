@@ -1,4 +1,4 @@
-"""What a cost may grow like: its terms without constants, rounding and what is subtracted; proposals, not proofs."""
+"""Propose what a cost may grow like: its terms without constants, rounding and subtracted parts; no proofs."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ EXPONENTIAL_DEGREE = 1000.0
 SHAPELESS = "it is not made of powers of sizes and logarithms, and of numbers to sizes"
 
 Shape: TypeAlias = Term
-"""A product of powers of sizes, of 2 to sizes, and of logarithms and roots of what is written there."""
+"""A product of powers of sizes, of 2 to sizes, and of logarithms and roots of the expressions in the value."""
 ONE: Shape = Monomial({})
 
 
 def size(name: str) -> Shape:
-    """A size."""
+    """Return the shape that is one size."""
     return single(factor(name))
 
 
 def names_in(shape: Shape) -> frozenset[str]:
-    """The sizes in it."""
+    """Return the sizes that occur in a shape."""
     return frozenset[str]().union(*(s.names(base.expr) for base in shape.powers))
 
 
 def rising(shape: Shape) -> frozenset[str]:
-    """The sizes with which it rises above all bounds where the others stay: not those in a least of two."""
-    least = {base for base in shape.powers if any(is_call(part, "min") for part in s.nodes(base.expr))}
+    """Return the sizes in which a shape is unbounded when all but one are fixed: not those in a minimum."""
+    least = {base for base in shape.powers if any(is_call(node, "min") for node in s.nodes(base.expr))}
     return names_in(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
 
 def logarithmic(shape: Shape) -> bool:
-    """Whether it has logarithms only."""
+    """Whether a shape has only logarithms as factors."""
     return all(is_call(base.expr, "log2") for base in shape.powers)
 
 
 def is_call(expr: s.Node, function: str) -> bool:
-    """Whether an expression is a function of something."""
+    """Whether an expression is a call of the given function."""
     return isinstance(expr, s.Call) and expr.function == function
 
 
@@ -56,28 +56,28 @@ Rank = tuple[bool, int, str]
 
 
 def _rank(order: Sequence[str]) -> Callable[[Factor], Rank]:
-    """Sizes as an algorithm has them, then logarithms and the least of them."""
+    """Make a key that sorts sizes in the order of the algorithm, then logarithms and minima."""
 
-    def rank(base: Factor) -> Rank:
+    def rank_factor(base: Factor) -> Rank:
         first = min((order.index(name) for name in s.names(base.expr) if name in order), default=len(order))
         return not isinstance(base.expr, s.Name), first, base.key
 
-    return rank
+    return rank_factor
 
 
 def written(shapes: Iterable[Shape], order: Sequence[str]) -> s.Expr:
-    """The sum of shapes, the highest powers first, then as their sizes come."""
+    """Build the sum of shapes, highest degrees first, then in the order of their sizes."""
     rank = _rank(order)
 
-    def key(shape: Shape) -> tuple[bool, float, list[Rank]]:
+    def rank_shape(shape: Shape) -> tuple[bool, float, list[Rank]]:
         sizes = sorted(map(rank, shape.powers))
         return not sizes, -degree(shape), sizes
 
-    return b.total((False, each.tree(sorted(each.powers, key=rank))) for each in sorted(shapes, key=key))
+    return b.total((False, shape.tree(sorted(shape.powers, key=rank))) for shape in sorted(shapes, key=rank_shape))
 
 
 def degree(shape: Shape) -> float:
-    """How fast a shape grows, roughly: logarithms hardly count."""
+    """Estimate the degree of growth of a shape; logarithms count as 0.01, exponentials as 1000."""
     total = 0.0
     for base, power in shape.powers.items():
         exponential = isinstance(base.expr, s.Binary) and base.expr.op == "^"
@@ -87,9 +87,9 @@ def degree(shape: Shape) -> float:
 
 
 def shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
-    """The terms that a value may grow like, without those that divide others. Raises OutOfReachError.
+    """Return the terms that a value may grow like, without divisors of other terms. Raises OutOfReachError.
 
-    With `minima` a factor may be the least of two sizes, as min(b, n) is for a last block that is shorter.
+    With `minima` a factor may be the minimum of two sizes, such as min(b, n) of a last block that is shorter.
     """
     return list(_Reader(order).terms(shortened(value) if minima else value))
 
@@ -99,16 +99,16 @@ class _Reader:
     order: Sequence[str]
 
     def terms(self, value: Poly) -> tuple[Shape, ...]:
-        found: dict[Shape, None] = {}
+        result: dict[Shape, None] = {}
         for monomial, coefficient in value.terms.items():
             if coefficient > 0:
                 product: tuple[Shape, ...] = (ONE,)
                 for atom, power in monomial:
                     product = _products(product, self._raised(atom, power))
-                found |= dict.fromkeys(product)
-        if len(found) > MAX_SHAPES:
+                result |= dict.fromkeys(product)
+        if len(result) > MAX_SHAPES:
             raise OutOfReachError(SHAPELESS)
-        return _largest(found)
+        return _largest(result)
 
     def _raised(self, atom: Atom, power: int) -> tuple[Shape, ...]:
         inner = self._atom(atom)
@@ -142,32 +142,32 @@ class _Reader:
                 raise OutOfReachError(SHAPELESS)
 
     def _quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
-        """A share; of a sum it is the least of the shares of its terms."""
-        parts = [each.inverse() for each in self.terms(below)]
+        """Read a quotient; one by a sum is the minimum of the quotients by its terms."""
+        parts = [shape.inverse() for shape in self.terms(below)]
         if len(parts) == 1:
             return _products(self.terms(above), (parts[0],))
         return (self._min([_only(self.terms(above)) * part for part in parts]),)
 
     def _min(self, parts: Sequence[Shape]) -> Shape:
-        """The least of several shapes; a constant is that, of sizes that are at least 1."""
+        """Build the minimum of several shapes; it is ONE if any is constant, since sizes are at least 1."""
         if not all(part.powers for part in parts):
             return ONE
         rank = _rank(self.order)
-        written = (as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
-        found = sorted(dict.fromkeys(written), key=rank)
-        if len(found) == 1:
+        factors = (as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
+        distinct = sorted(dict.fromkeys(factors), key=rank)
+        if len(distinct) == 1:
             return parts[0]
-        return single(as_factor(b.call("min", *(each.expr for each in found))))
+        return single(as_factor(b.call("min", *(operand.expr for operand in distinct))))
 
     def _logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant added to w adds nothing.
-        inner = [each for each in self.terms(argument) if each.powers]
+        inner = [shape for shape in self.terms(argument) if shape.powers]
         if not inner:
             return ONE
         return single(as_factor(b.call("log2", written(inner, self.order))))
 
     def _exponential(self, base: int, exponent: Poly) -> Shape:
-        """b^(c*log2(x)) or b^(c*n), rounded or not."""
+        """Read b^(c*log2(x)) or b^(c*n), rounded or not."""
         result, log_of_base = ONE, Constant.of(base).log2()
         for monomial, coefficient in exponent.terms.items():
             match monomial:
@@ -187,16 +187,16 @@ class _Reader:
         return result
 
     def _least(self, value: Poly) -> Shape:
-        """The only shape of a value, or the least of two, one of them x, where the value is x - max(0, x - y)."""
+        """Read a value of one shape, or the minimum of x and y from x - max(0, x - y)."""
         parts = [atom for atom in value.atoms() if isinstance(atom, a.PositivePart)]
         whole = value + sum(map(Poly.of_atom, parts), ZERO)
         if len(parts) != 1 or parts[0] in whole.atoms():
             return _only(self.terms(value))
-        return self._min([_only(self.terms(each)) for each in (whole, whole - parts[0].argument)])
+        return self._min([_only(self.terms(operand)) for operand in (whole, whole - parts[0].argument)])
 
 
 def as_factor(expr: s.Expr) -> Factor:
-    """An expression as a base of powers."""
+    """Return an expression as a base of powers."""
     return Factor(format_expression(expr), expr)
 
 
@@ -207,23 +207,22 @@ def _only(found: tuple[Shape, ...]) -> Shape:
 
 
 def _products(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    found = tuple(dict.fromkeys(x * y for x in left for y in right))
-    if len(found) > MAX_PRODUCTS:
+    products = tuple(dict.fromkeys(x * y for x in left for y in right))
+    if len(products) > MAX_PRODUCTS:
         raise OutOfReachError(SHAPELESS)
-    return found
+    return products
 
 
-def _largest(found: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Without those that divide others."""
-    found = tuple(found)
-    return tuple(each for each in found if not any(each != other and (other / each).never_shrinks for other in found))
+def _largest(parts: Iterable[Shape]) -> tuple[Shape, ...]:
+    parts = tuple(parts)
+    return tuple(x for x in parts if not any(x != y and (y / x).never_shrinks for y in parts))
 
 
 def without(found: Sequence[Shape], covered: Callable[[Shape, Sequence[Shape]], bool]) -> list[Shape]:
-    """The shapes without those that the rest is known to cover, slow ones first."""
-    kept = list(found)
-    for each in sorted(found, key=degree):
-        rest = [other for other in kept if other != each]
-        if rest and covered(each, rest):
-            kept = rest
-    return kept
+    """Drop shapes that the rest is proved to cover, slowly growing shapes first."""
+    remaining = list(found)
+    for shape in sorted(found, key=degree):
+        rest = [another for another in remaining if another != shape]
+        if rest and covered(shape, rest):
+            remaining = rest
+    return remaining

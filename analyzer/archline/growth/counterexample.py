@@ -1,4 +1,4 @@
-"""Counterexamples: curves along which f/g passes every constant, verified exactly; points where g is not positive.
+"""Find counterexamples: curves along which f/g passes every constant, verified exactly; points where g is not positive.
 
 For people and programs the curve is written out, with sizes on it and the values there.
 """
@@ -38,7 +38,7 @@ MAX_POINTS = 1500
 
 @record
 class Divergence:
-    """A curve, and how fast f/g grows on it, as text: `infinite` where g is zero there and f is not."""
+    """A curve on which f/g is unbounded; `ratio` is its growth as text, `infinite` where g is 0 and f is not."""
 
     curve: Curve
     ratio: str
@@ -46,13 +46,13 @@ class Divergence:
 
 @record
 class Point:
-    """Sizes at which g is not positive and f is."""
+    """A point of sizes at which g is not positive and f is."""
 
     sizes: Mapping[str, int]
 
 
 class Refuter:
-    """Looks for what shows that f is not O(g)."""
+    """The search for a counterexample to f = O(g)."""
 
     def __init__(self, f: s.Expr, g: s.Expr, domain: Domain, names: frozenset[str], *shown: s.Expr) -> None:
         self._f, self._g, self._domain, self._names = f, g, domain, names
@@ -66,26 +66,26 @@ class Refuter:
         sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
         for count in (1, 2, 3):
-            found = self._tested(_levels(sizes, slow, count))
-            if found is not None:
-                return found
+            divergence = self._tested(_levels(sizes, slow, count))
+            if divergence is not None:
+                return divergence
         return None
 
     def by_trial(self, most: int) -> Divergence | None:
-        """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, the others constant."""
+        """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, and the rest are constant."""
         for powers in itertools.islice(_simple_curves(sorted(self._names)), most):
-            found = self._tested(powers)
-            if found is not None:
-                return found
+            divergence = self._tested(powers)
+            if divergence is not None:
+                return divergence
         return None
 
     def by_point(self) -> Point | None:
-        """Small sizes at which g is not positive and f is."""
-        if any(isinstance(each, s.Call) for fact in self._domain.facts for each in s.nodes(fact)):
+        """Find small sizes at which g is not positive and f is."""
+        if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.nodes(fact)):
             return None
         names = sorted(self._names)
-        for chosen in itertools.islice(itertools.product(SMALL, repeat=len(names)), MAX_POINTS):
-            point = dict(zip(names, chosen, strict=True))
+        for values in itertools.islice(itertools.product(SMALL, repeat=len(names)), MAX_POINTS):
+            point = dict(zip(names, values, strict=True))
             try:
                 if self._is_counterexample(point):
                     return Point(point)
@@ -101,26 +101,26 @@ class Refuter:
         return value_at(self._f, point) > 0 and _not_positive(self._g, point)
 
     def _tested(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
-        key = tuple(sorted((name, each) for name, each in powers.items() if any(each)))
+        key = tuple(sorted((name, exponents) for name, exponents in powers.items() if any(exponents)))
         if key in self._tried or not key or late():
             return None
         self._tried.add(key)
-        # Values as n^n can be computed on curves on which sizes grow slowly.
+        # Values such as n^n can be computed on curves on which sizes grow slowly.
         for slower, coefficients in itertools.product(range(3 if self.steep else 1), self._coefficients(powers)):
-            scales = {name: (*(ZERO,) * slower, *each) for name, each in powers.items()}
+            scales = {name: (*(ZERO,) * slower, *exponents) for name, exponents in powers.items()}
             curve = Curve({name: scales.get(name, ()) for name in sorted(self._names)}, coefficients)
-            found = self._verified(curve)
-            if found is not None:
-                return found
+            divergence = self._verified(curve)
+            if divergence is not None:
+                return divergence
         return None
 
     def _coefficients(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Iterator[dict[str, fmpq]]:
-        """Constants for the sizes: 1, and powers of 2 that satisfy the facts which the powers leave undecided."""
+        """Yield constants for the sizes: 1, and powers of 2 that satisfy facts which the growth leaves open."""
         yield {}
         if self._domain.bounds:
-            found = _constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
-            if found:
-                yield found
+            constants = _constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
+            if constants:
+                yield constants
 
     def _verified(self, curve: Curve) -> Divergence | None:
         try:
@@ -139,10 +139,10 @@ class Refuter:
             return None
 
     def _by_logarithms(self, curve: Curve) -> Divergence | None:
-        """By the difference of the logarithms of f and g, where those of what is shown are below 2^T."""
-        one, other, *shown = (hardy_field.log_along(each, curve) for each in (self._f, self._g, *self._shown))
-        gap = hardy_field.added(one, hardy_field.negated(other))
-        far = any(each.terms and each.leading.scale[0].sign() > 0 for each in shown)
+        """Compare the logarithms of f and g; None if the logarithm of a shown expression reaches 2^T."""
+        log_f, log_g, *shown = (hardy_field.log_along(expr, curve) for expr in (self._f, self._g, *self._shown))
+        gap = hardy_field.added(log_f, hardy_field.negated(log_g))
+        far = any(log.terms and log.leading.scale[0].sign() > 0 for log in shown)
         if far or gap.sign <= 0 or hardy_field.order(gap.leading.scale, hardy_field.FLAT) <= 0:
             return None
         power = Monomial(_levels_of(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
@@ -160,25 +160,27 @@ class Refuter:
 
 
 def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
-    zero, one, two, three = map(fmpq, range(4))
-    plain: tuple[tuple[fmpq, ...], ...] = ((one,), (two,), (zero, one), (zero, zero, one))
+    zero, unit, two, three = map(fmpq, range(4))
+    plain: tuple[tuple[fmpq, ...], ...] = ((unit,), (two,), (zero, unit), (zero, zero, unit))
     rare: tuple[tuple[fmpq, ...], ...] = ((three,), (zero, two))
 
-    def curves(kinds: Sequence[tuple[fmpq, ...]], counts: Iterable[int]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
+    def iterate_curves(
+        kinds: Sequence[tuple[fmpq, ...]], counts: Iterable[int]
+    ) -> Iterator[dict[str, tuple[fmpq, ...]]]:
         for count in counts:
             for growing in itertools.combinations(names, count):
-                for chosen in itertools.product(kinds, repeat=count):
-                    yield dict(zip(growing, chosen, strict=True))
+                for powers in itertools.product(kinds, repeat=count):
+                    yield dict(zip(growing, powers, strict=True))
 
     several = range(2, len(names) + 1)
-    yield from curves(plain + rare, (1,))
-    yield from curves(plain, several)
+    yield from iterate_curves(plain + rare, (1,))
+    yield from iterate_curves(plain, several)
     # The rest: curves of plain kinds alone are not counted as trials again.
-    yield from (each for each in curves(plain + rare, several) if not set(each.values()).isdisjoint(rare))
+    yield from (curve for curve in iterate_curves(plain + rare, several) if not set(curve.values()).isdisjoint(rare))
 
 
 def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
-    """Logarithms in proportion as powers of 2^T, T and log2(T), each of which is `slow` times the one before."""
+    """Express logarithms in proportion as powers of 2^T, T and log2(T), each `slow` times the one before."""
     top = max(sizes.values(), default=fmpq(0))
     if not top:
         return {}
@@ -186,17 +188,17 @@ def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tup
 
 
 def _digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
-    """The leading digits of a number in base `slow`, where digits are simple fractions of any sign."""
-    found = []
+    """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign."""
+    result = []
     for _ in range(3):
         near = Fraction(int(value.p), int(value.q)).limit_denominator(MAX_DENOMINATOR)
         digit = fmpq(near.numerator, near.denominator)
         count -= bool(digit)
-        found.append(digit)
+        result.append(digit)
         value = (value - digit) / slow
         if not count or abs(value) > MAX_DIGIT:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
@@ -204,7 +206,7 @@ def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     if value <= 0 or value > 0:
         return bool(value <= 0)
     # Too close to zero for an enclosure; without logarithms it may be rational, and computed exactly.
-    if any(isinstance(each, s.Call) and each.function in ("log2", "log") for each in s.nodes(expr)):
+    if any(isinstance(node, s.Call) and node.function in ("log2", "log") for node in s.nodes(expr)):
         return False
     try:
         exact = evaluate(expr, point)
@@ -214,7 +216,7 @@ def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
 
 
 def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
-    """Powers of 2 for the sizes with which bounds hold that the growth of the sizes leaves undecided."""
+    """Find powers of 2 for the sizes that satisfy the bounds which the growth of the sizes leaves open."""
     rows, limits = [], []
     for bound in bounds:
         try:
@@ -223,7 +225,7 @@ def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[s
             continue
         if need is None:
             continue
-        same = sum(other.because == bound.because for other in bounds)
+        same = sum(another.because == bound.because for another in bounds)
         gap = {factor.key: power.rational for factor, power in (bound.large / bound.small).powers.items()}
         rows.append([-gap.get(name, fmpq(0)) for name in names])
         limits.append(-(need + _log2_above(same / bound.factor)))
@@ -234,7 +236,7 @@ def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[s
 
 
 def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
-    """Where both sides grow alike, a bound of log2(small/large), which the sizes' constants must make up for."""
+    """Bound log2(small/large) where both sides grow alike, for the constants of the sizes to make up; else None."""
     need = fmpq(0)
     scale = hardy_field.FLAT
     for factor, power in (bound.small / bound.large).powers.items():
@@ -243,7 +245,7 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
             return None
         scale = tuple(a + b * power for a, b in zip(scale, value.leading.scale, strict=True))
         if not isinstance(factor.expr, s.Name):
-            # Its leading term is near enough far out; a factor of 2 makes sure.
+            # The leading term is near enough for large T; a factor of 2 covers the error.
             part = (
                 (value.leading.coefficient.enclosure().log() / arb.const_log2() * power.enclosure())
                 .upper()
@@ -255,7 +257,7 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
 
 
 def _log2_above(value: fmpq) -> fmpq:
-    """A whole number at least the logarithm of a positive rational."""
+    """Return an integer that is at least the logarithm of a positive rational."""
     return fmpq(int(value.ceil() - 1).bit_length() if value >= 1 else 1 - int((1 / value).floor()).bit_length())
 
 
@@ -267,32 +269,32 @@ MOST = 4
 Data = dict[str, object]
 
 
-def counterexample(f: s.Expr, g: s.Expr, found: Divergence | Point, samples: Sequence[Sample]) -> Data:
-    """The counterexample as plain data, with samples of the curve."""
-    if isinstance(found, Point):
-        at = {name: str(value) for name, value in found.sizes.items()}
-        values = (digits(value_at(each, found.sizes)) for each in (f, g))
+def counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, samples: Sequence[Sample]) -> Data:
+    """Encode a counterexample as plain data, with samples of the curve."""
+    if isinstance(refutation, Point):
+        at = {name: str(value) for name, value in refutation.sizes.items()}
+        values = (digits(value_at(expr, refutation.sizes)) for expr in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
     return {
         "kind": "curve",
-        "curve": curve_texts(found.curve),
-        "ratio": found.ratio,
-        "samples": [each.document for each in samples],
+        "curve": curve_texts(refutation.curve),
+        "ratio": refutation.ratio,
+        "samples": [sample.document for sample in samples],
     }
 
 
 def curve_texts(curve: Curve) -> dict[str, str]:
-    """The sizes as functions of T."""
+    """Format the sizes as functions of T."""
     return {name: curve_text(curve, name) for name in sorted(curve.scales)}
 
 
 def curve_text(curve: Curve, name: str) -> str:
-    """A size as a function of T, in the language's syntax."""
+    """Format a size as a function of T, in the language's syntax."""
     return scale_text(tuple(map(Constant, curve.scales.get(name, ()))), curve.coefficients.get(name, ONE))
 
 
 def scale_text(scale: Scale, coefficient: fmpq = ONE) -> str:
-    """A multiple of a product of powers of 2^T, T, log2(T), ... in the language's syntax."""
+    """Format a multiple of a product of powers of 2^T, T, log2(T), ... in the language's syntax."""
     return Monomial(_levels_of(scale)).text(coefficient=Constant(coefficient))
 
 
@@ -316,17 +318,15 @@ class Sample:
 
 
 def samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
-    """Sizes on the curve, from where on the quotient rises."""
-    found = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
-    while (
-        len(found) > 1 and found[0].g > 0 and found[1].g > 0 and not found[0].f / found[0].g < found[1].f / found[1].g
-    ):
-        del found[0]
-    return found[:MOST]
+    """Return samples on the curve, from the one on at which the quotient begins to rise."""
+    rows = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
+    while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
+        del rows[0]
+    return rows[:MOST]
 
 
 def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
-    """Integer sizes near the curve that satisfy the facts, where the facts can be evaluated there."""
+    """Yield samples at integer sizes near the curve that satisfy the facts, where the facts can be evaluated."""
     step = math.lcm(*(int(powers[0].q) for powers in curve.scales.values() if powers))
     for time in TIMES:
         point = _point(curve, time * step)
@@ -336,7 +336,7 @@ def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample
 
 
 def _far(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
-    """Sizes too long to be written in digits, which are powers of 2 all the same."""
+    """Yield samples at sizes too long for digits, written in powers of 2."""
     if domain.facts or domain.has_cache(curve.scales):
         return
     for exponent in (64, 256):
@@ -359,13 +359,13 @@ def _valued(
 
 
 def _real(curve: Curve, name: str, exponent: int) -> arb:
-    """A size at T = 2^exponent."""
+    """Return a size at T = 2^exponent."""
     with ctx.workprec(1024):
         return _product(curve.scales[name], arb(2) ** exponent) * curve.coefficients.get(name, fmpq(1))
 
 
 def _product(powers: tuple[fmpq, ...], time: arb) -> arb:
-    """The product of powers of the levels at T = time, which no logarithm among them makes negative."""
+    """Return the product of powers of the levels at T = time; no logarithm among them may be negative."""
     level, product = time, arb(2) ** (time * powers[0]) if powers else arb(1)
     for power in powers[1:]:
         product *= level**power
@@ -378,17 +378,17 @@ def _inside(domain: Domain, point: Mapping[str, int]) -> bool:
 
 
 def _point(curve: Curve, time: int) -> dict[str, int] | None:
-    found = {}
+    point = {}
     for name, powers in curve.scales.items():
         value = _value(powers, time)
         if value is None:
             return None
-        found[name] = max(1, int(value * curve.coefficients.get(name, ONE)))
-    return found
+        point[name] = max(1, int(value * curve.coefficients.get(name, ONE)))
+    return point
 
 
 def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
-    """The integer below the product of powers of the levels at T = time; None where it is too long."""
+    """Return the integer below the product of powers of the levels at T = time; None if it is too long."""
     if not powers:
         return fmpq(1)
     if powers[0] * time > MAX_BITS:
@@ -396,6 +396,6 @@ def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
     with ctx.workprec(128 + int((powers[0] * time).ceil())):
         product = _product(powers, arb(time))
         near = product.floor().unique_fmpz()
-        # A product that is an integer exactly is enclosed on both sides of it.
+        # The enclosure of an exact integer contains numbers on both sides of it.
         whole = near if near is not None else (product + fmpq(1, 2)).floor().unique_fmpz()
         return None if whole is None else fmpq(whole)

@@ -1,11 +1,11 @@
-"""One question as a linear program: may every monomial of one clause outgrow all monomials of another?
+"""Decide by a linear program whether every monomial of one clause may outgrow all monomials of another.
 
 The unknowns are the logarithms of the atoms, which are not negative, along a direction in which sizes grow. An
 irrational exponent such as log2(7) brings a second unknown for each atom, log2(7) times its logarithm, known to lie
 between two rational multiples of it. So all numbers stay rational, and the multipliers of a proof become constants.
 
-A proof is made of inequalities between monomials, up to constant factors. What is known of the sizes in one case of it
-is a `Cone` of such; those about logarithms are derived here.
+A proof consists of inequalities between monomials, up to constant factors. The known inequalities between sizes in
+one case of a proof form a `Cone`; inequalities of logarithms are derived here.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from archline.records import field, record
 
 @record(eq=False, slots=True)
 class Inequality:
-    """small <= C*large for some constant C, at all sizes in question.
+    """The inequality small <= C*large for some constant C, at all sizes in question.
 
-    `because` says why: the rule and its particulars, for certificates. `uses` is the proof that the rule needs.
+    `because` holds the rule and its particulars, for certificates. `uses` is the proof that the rule needs.
     """
 
     small: Powers
@@ -42,22 +42,22 @@ class Inequality:
 
 
 Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
-"""Inequalities, each raised to a constant power that is not negative, and multiplied."""
+"""Inequalities, each raised to a nonnegative constant power, and multiplied."""
 
 
 def at_least_one(atom: GrowthAtom) -> Inequality:
-    """1 <= atom."""
+    """Return the inequality 1 <= atom."""
     power = "^" in atom.key and not atom.key.startswith("log2(")
     rule = "exponential" if power else "log" if atom.argument else "size"
     return Inequality(NO_GROWTH, single(atom), {"rule": rule})
 
 
 def completed(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -> Product | None:
-    """The product of `used` and powers of 1 <= atom that proves 1 <= C*gap; None where there is none."""
-    pairs = [(each, times) for each, times in used if times]
+    """Complete `used` by powers of 1 <= atom to a product that proves 1 <= C*gap; None if there is none."""
+    pairs = [(inequality, times) for inequality, times in used if times]
     rest = gap
-    for each, times in pairs:
-        rest = rest / each.gap.power(times)
+    for inequality, times in pairs:
+        rest = rest / inequality.gap.power(times)
     if not rest.never_shrinks:
         return None
     return (*pairs, *((at_least_one(atom), power) for atom, power in rest.powers.items()))
@@ -71,7 +71,7 @@ Weights: TypeAlias = tuple[tuple[Powers, Constant], ...]
 
 @record
 class Proof:
-    """Weights with sum 1 on both clauses: the product of the left is at most that of the right, by `uses`."""
+    """Weights with sum 1 on both clauses: the weighted product of the left is at most that of the right, by `uses`."""
 
     left: Weights
     right: Weights
@@ -86,7 +86,7 @@ class Direction:
 
 
 def at_a_glance(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
-    """A proof for one monomial of each side whose quotient has no growing factor."""
+    """Prove from one monomial of each side whose quotient has no growing factor; None if there is none."""
     for small in left:
         for large in right:
             gap = large / small
@@ -102,18 +102,18 @@ def solve(
 ) -> Proof | Direction | None:
     """Decide whether the smallest of `left` is at most a constant times the largest of `right`, under the rows.
 
-    Irrationals are enclosed with so many bits. None where the sign of a constant is not certain.
+    `bits` is the precision of enclosures of irrationals. None if the sign of a constant is not determined.
     """
     return _Program(left, right, rows, bits).solve()
 
 
 def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
-    """A power k and a proof of small <= C*large^k from the rows, as far as their exponents are rational."""
+    """Return the least k and a proof of small <= C*large^k from the rows with rational exponents, or None."""
     usable = [row for row in rows if row.gap.is_rational]
     if not (small.is_rational and large.is_rational):
         return None
-    atoms = list(dict.fromkeys(atom for each in (small, large, *(row.gap for row in usable)) for atom in each.powers))
-    table = [[-each.gap.rational(atom) for atom in atoms] for each in usable]
+    atoms = list(dict.fromkeys(atom for term in (small, large, *(row.gap for row in usable)) for atom in term.powers))
+    table = [[-row.gap.rational(atom) for atom in atoms] for row in usable]
     solution = maximise(
         list(map(small.rational, atoms)), [*table, list(map(large.rational, atoms))], [*([ZERO] * len(table)), ONE]
     )
@@ -126,10 +126,10 @@ def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) ->
 
 
 class _Program:
-    """Columns are the logarithms of atoms, t above the right side's base, t below the left side's, and the margin s.
+    """The linear program: columns are the logarithms of atoms, t_above, t_below and the margin s.
 
-    With the base a of the left and b of the right: s + t_above + t_below <= a/b, while t_above >= each/b for the other
-    monomials of the right and -t_below <= each/a for those of the left. So s > 0 if and only if left exceeds right.
+    With the base a of the left and b of the right: s + t_above + t_below <= a/b, while t_above >= m/b for every other
+    monomial m of the right and -t_below <= m/a for every other m of the left. So s > 0 if and only if left > right.
     """
 
     def __init__(self, left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int) -> None:
@@ -138,11 +138,11 @@ class _Program:
         self.rows = rows
         below, above = self.left[0].inverse(), self.right[0].inverse()
         self.main = self.left[0] * above
-        self.under = [each * below for each in self.left[1:]]
-        self.over = [each * above for each in self.right[1:]]
+        self.under = [monomial * below for monomial in self.left[1:]]
+        self.over = [monomial * above for monomial in self.right[1:]]
         monomials = [self.main, *self.under, *self.over, *(row.gap for row in rows)]
-        self.atoms = list(dict.fromkeys(atom for each in monomials for atom in each.powers))
-        powers = (power for each in monomials for power in each.powers.values() if power.terms)
+        self.atoms = list(dict.fromkeys(atom for monomial in monomials for atom in monomial.powers))
+        powers = (power for monomial in monomials for power in monomial.powers.values() if power.terms)
         self.bases = list(dict.fromkeys(basis for power in powers for basis in power.terms))
         self.ends = [_ends(basis, bits) for basis in self.bases]
         self.place = {atom: index for index, atom in enumerate(self.atoms)}
@@ -151,12 +151,12 @@ class _Program:
         self.width = self.count * (1 + len(self.bases))
         self.block = {basis: index + 1 for index, basis in enumerate(self.bases)}
         self.table: list[list[fmpq]] = []
-        # Of each row of the table that is one of an inequality: which, and the constant it is raised to.
+        # For each row of the table from an inequality: its index, and the constant to which it is raised.
         self.owners: list[tuple[int, Constant]] = []
 
     def solve(self) -> Proof | Direction | None:
         """Maximise the margin, at most 1."""
-        main = [-each for each in self.row(self.main)]
+        main = [-entry for entry in self.row(self.main)]
         main[self.count - 2], main[self.count - 1] = ONE, ONE
         self.table.append([*main, ONE])
         self.add_inequalities()
@@ -170,7 +170,7 @@ class _Program:
         return self.proof(solution.multipliers)
 
     def row(self, monomial: Powers) -> list[fmpq]:
-        """The logarithm of a monomial in the unknowns."""
+        """Return the logarithm of a monomial in terms of the unknowns."""
         result = [ZERO] * self.width
         for atom, power in monomial.powers.items():
             column = self.place[atom]
@@ -182,11 +182,11 @@ class _Program:
         return result
 
     def add_inequalities(self) -> None:
-        """Rows that say of a sum of logarithms, and of t, that it is not negative."""
+        """Add rows by which sums of logarithms, and of t, are not negative."""
         signed = [
-            *((each, self.count - 2) for each in self.under),
-            *((each.inverse(), self.count - 1) for each in self.over),
-            *((each.gap, None) for each in self.rows),
+            *((smaller, self.count - 2) for smaller in self.under),
+            *((larger.inverse(), self.count - 1) for larger in self.over),
+            *((inequality.gap, None) for inequality in self.rows),
         ]
         for number, (monomial, t) in enumerate(signed):
             row = self.row(monomial)
@@ -195,7 +195,7 @@ class _Program:
             self.add(row, number, Constant(ONE))
             if not monomial.is_rational:
                 continue
-            # It stays true when it is multiplied by how far an irrational is above its lower end, or below its upper.
+            # A row stays true times (irrational - low), and times (high - irrational), which are both nonnegative.
             for block, (basis, (low, high)) in enumerate(zip(self.bases, self.ends, strict=True), 1):
                 before, behind = block * self.count, self.width - (block + 1) * self.count
                 excess = [*([ZERO] * before), *row[: self.count], *([ZERO] * behind)]
@@ -204,12 +204,12 @@ class _Program:
                 self.add(rest, number, Constant(high, {basis: -ONE}))
 
     def add(self, row: list[fmpq], owner: int, times: Constant) -> None:
-        """A row that is at least 0."""
-        self.table.append([*(-each for each in row), ZERO])
+        """Add a row that is at least 0."""
+        self.table.append([*(-entry for entry in row), ZERO])
         self.owners.append((owner, times))
 
     def add_enclosures(self) -> None:
-        """No unknown's irrational multiple is beyond the upper end."""
+        """Bound the irrational multiple of each unknown by the upper end of the irrational."""
         for block, (low, high) in enumerate(self.ends, 1):
             for column in range(self.count):
                 row = [ZERO] * (self.width + 1)
@@ -217,7 +217,7 @@ class _Program:
                 self.table.append(row)
 
     def proof(self, multipliers: Sequence[fmpq]) -> Proof | None:
-        """The weights and powers that the multipliers stand for; None where a sign is not certain."""
+        """Return the proof that the multipliers stand for; None if a sign is not determined."""
         total = multipliers[0]
         times = [Constant(ZERO)] * (len(self.under) + len(self.over) + len(self.rows))
         for multiplier, (number, constant) in zip(multipliers[1:], self.owners, strict=False):
@@ -243,17 +243,17 @@ def _irrationals(monomial: Powers) -> int:
 
 
 def _with_base(others: Sequence[Constant]) -> list[Constant]:
-    """Weights with sum 1, the base's first."""
+    """Return weights with sum 1, the base's first."""
     return [UNITY - sum(others, Constant(ZERO)), *others]
 
 
 def _weighted(clause: Sequence[Powers], weights: Sequence[Constant]) -> Weights:
-    return tuple((each, weight) for each, weight in zip(clause, weights, strict=True) if weight)
+    return tuple((monomial, weight) for monomial, weight in zip(clause, weights, strict=True) if weight)
 
 
 @cache
 def _ends(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
-    """Rationals with a power of 2 below that enclose an irrational closely."""
+    """Enclose an irrational closely by rationals whose denominator is a power of 2."""
     with ctx.workprec(2 * bits):
         value = basis_enclosure(basis)
     scale = fmpz(1) << bits
@@ -263,7 +263,7 @@ def _ends(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
 
 @record
 class Rows:
-    """The inequalities that bear on some monomials, and the logarithms whose argument is not known to be large."""
+    """The inequalities that matter for some monomials, and the logarithms whose growth is open."""
 
     inequalities: tuple[Inequality, ...]
     open_logs: tuple[GrowthAtom, ...]
@@ -271,7 +271,7 @@ class Rows:
 
 
 class Cone:
-    """Facts and assumptions. Logarithms are at most `slow`, a small power, of what they are of."""
+    """The inequalities of facts and assumptions; logarithms are at most `slow`, a small power, of their argument."""
 
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
         self.base = tuple(base)
@@ -280,31 +280,30 @@ class Cone:
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
     def assuming(self, more: Iterable[Inequality]) -> Cone:
-        """With the inequalities of a case added."""
         return Cone((*self.base, *more), self.slow)
 
     def rows(self, monomials: Iterable[Powers]) -> Rows:
-        """The inequalities that may matter for a comparison of monomials."""
-        atoms = dict.fromkeys(atom for each in monomials for atom in each.powers)
+        """Return the inequalities that may matter for a comparison of monomials."""
+        atoms = dict.fromkeys(atom for monomial in monomials for atom in monomial.powers)
         touched = self._reach(atoms)
         logs = sorted((atom for atom in atoms if atom.argument is not None), key=_depth)
-        found = list(touched)
+        inequalities = list(touched)
         open_logs = []
-        for each in logs:
-            growth = self._growth_of(each)
+        for log in logs:
+            growth = self._growth_of(log)
             if growth is None:
-                open_logs.append(each)
+                open_logs.append(log)
             else:
-                found.append(growth)
-        found += self._between_powers(list(atoms))
+                inequalities.append(growth)
+        inequalities += self._between_powers(list(atoms))
         # Logarithms of logarithms are ordered as the logarithms are.
         for small in logs:
             for large in logs:
                 if small is not large:
-                    order = self._order_of(small, large, found)
+                    order = self._order_of(small, large, inequalities)
                     if order is not None:
-                        found.append(order)
-        return Rows(tuple(found), tuple(open_logs), tuple(logs))
+                        inequalities.append(order)
+        return Rows(tuple(inequalities), tuple(open_logs), tuple(logs))
 
     def _between_powers(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
         for small, large in permutations(atoms, 2):
@@ -314,30 +313,30 @@ class Cone:
                 yield Inequality(single(small), single(large).power(Constant(power)), because)
 
     def _reach(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
-        """The facts connected with the atoms, to which theirs are added."""
+        """Return the facts connected with the atoms, and add their atoms."""
         waiting = list(self.base)
-        found: list[Inequality] = []
-        grown = True
-        while grown:
+        facts: list[Inequality] = []
+        growing = True
+        while growing:
             _add_arguments(atoms)
-            near = [each for each in waiting if any(atom in atoms for atom in each.gap.powers)]
-            for each in near:
-                atoms.update(dict.fromkeys(each.gap.powers))
-            found += near
-            waiting = [each for each in waiting if each not in near]
-            grown = bool(near)
-        return found
+            near = [fact for fact in waiting if any(atom in atoms for atom in fact.gap.powers)]
+            for fact in near:
+                atoms.update(dict.fromkeys(fact.gap.powers))
+            facts += near
+            waiting = [fact for fact in waiting if fact not in near]
+            growing = bool(near)
+        return facts
 
     def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
-        """log(w) <= C*w^slow where w is at least a constant, log(w) <= C where it is at most one."""
-        argument, own = atom.argument, single(atom)
+        """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one."""
+        argument, log = atom.argument, single(atom)
         assert argument is not None
         large = self._bounded_below(argument)
         if large is not None:
             power = argument.power(Constant(self.slow))
-            return Inequality(own, power, {"rule": "log below power", "power": str(self.slow)}, large.uses)
+            return Inequality(log, power, {"rule": "log below power", "power": str(self.slow)}, large.uses)
         small = self._bounded_below(argument.inverse())
-        return None if small is None else Inequality(own, NO_GROWTH, {"rule": "log of bounded"}, small.uses)
+        return None if small is None else Inequality(log, NO_GROWTH, {"rule": "log of bounded"}, small.uses)
 
     def _bounded_below(self, monomial: Powers) -> Proof | None:
         answer = solve([NO_GROWTH], [monomial], self.base)
@@ -349,21 +348,21 @@ class Cone:
         return self._order[small, large]
 
     def _find_order(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
-        """log(v) <= C*log(w) where v <= C*w^k."""
+        """Return log(v) <= C*log(w) where v <= C*w^k."""
         v, w = small.argument, large.argument
         assert v is not None
         assert w is not None
         if not self.base and v.never_shrinks and w.never_shrinks and not set(v.powers) <= set(w.powers):
             return None
-        known = order_of_powers(v, w, [row for row in rows if row.because["rule"] != "log below power"])
-        if known is None:
+        bound = order_of_powers(v, w, [row for row in rows if row.because["rule"] != "log below power"])
+        if bound is None:
             return None
-        rule = {"rule": "order of logs", "power": str(known[0])}
-        return Inequality(single(small), single(large), rule, known[1])
+        rule = {"rule": "order of logs", "power": str(bound[0])}
+        return Inequality(single(small), single(large), rule, bound[1])
 
 
 def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:
-    """Add what the logarithms are of, and the logarithms in that."""
+    """Add the arguments of logarithms, and the logarithms in these."""
     waiting = [atom for atom in atoms if atom.argument is not None]
     while waiting:
         argument = waiting.pop().argument
@@ -377,5 +376,5 @@ def _depth(atom: GrowthAtom) -> tuple[int, str]:
     depth, inner = 0, atom.argument
     while inner is not None:
         depth += 1
-        inner = next((each.argument for each in inner.powers if each.argument is not None), None)
+        inner = next((inner_atom.argument for inner_atom in inner.powers if inner_atom.argument is not None), None)
     return depth, atom.key

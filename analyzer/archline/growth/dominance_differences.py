@@ -1,10 +1,10 @@
-"""Differences: negative terms covered by parts of positive ones, at every point, constants taken into account.
+"""Bound differences: negative terms are covered by parts of positive terms, at every point, constants included.
 
-n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing is left over at n = 1, unless a fact says n >= 2.
+n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing remains at n = 1, unless a fact says n >= 2.
 
-Or in what factors exceed their least values (`shifted`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. Where no coefficient
-of such a sum is negative, the difference is never negative, and it is at least so many times a term as its coefficients
-are at least those of the term, written in the same way.
+In terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
+sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are at least s
+times those of the term, written in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_EXPONENT = 64
 
 @record(slots=True)
 class DominanceBound:
-    """small <= factor*large at all points; `because` says why, for certificates."""
+    """The bound small <= factor*large at all points; `because` holds the rule, for certificates."""
 
     small: Term
     large: Term
@@ -45,12 +45,12 @@ class DominanceBound:
 
 _Gap: TypeAlias = "tuple[DominanceBound, dict[Factor, fmpq]]"
 Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
-"""Bounds, each raised to a power that is not negative, and multiplied."""
+"""Bounds, each raised to a nonnegative power, and multiplied."""
 
 
 @record(slots=True)
 class Share:
-    """`amount`*term is at most `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
+    """The bound `amount`*term <= `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
 
     term: Term
     amount: fmpq
@@ -61,14 +61,14 @@ class Share:
 
 @record(slots=True)
 class Covered:
-    """What is left of each positive term, and the shares that cover the negative ones."""
+    """The rest of each positive term, and the shares that cover the negative terms."""
 
     left: dict[Term, fmpq]
     shares: tuple[Share, ...]
 
 
 class Absorption:
-    """Covers negative terms, with exact bounds that facts give."""
+    """Covers negative terms by positive terms, with the exact bounds of facts."""
 
     def __init__(self, bounds: Sequence[DominanceBound]) -> None:
         self._bounds = bounds
@@ -78,33 +78,33 @@ class Absorption:
         return list(_rational_gaps(self._bounds))
 
     def least(self, factor: Factor) -> DominanceBound | None:
-        """The best bound 1 <= c*factor; None where there is none."""
-        own = single(factor)
-        known = [*self._bounds, *_factor_bounds([factor], self._bounds)]
+        """Return the bound 1 <= c*factor with the smallest c, or None."""
+        term = single(factor)
+        bounds = [*self._bounds, *_factor_bounds([factor], self._bounds)]
         if _is_at_least_one(factor.expr):
-            known.append(one_below(factor))
-        found = (each for each in known if each.small == e.UNIT_TERM and each.large == own)
-        return min(found, key=lambda bound: bound.factor, default=None)
+            bounds.append(one_below(factor))
+        usable = (bound for bound in bounds if bound.small == e.UNIT_TERM and bound.large == term)
+        return min(usable, key=lambda bound: bound.factor, default=None)
 
     def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
-        """None where some term is not covered, so that the difference may be negative."""
-        left = {term: rational_below(each) for term, each in positive.items()}
+        """Cover all negative terms; None if one is not covered, so that the difference may be negative."""
+        left = {term: rational_below(coefficient) for term, coefficient in positive.items()}
         shares: list[Share] = []
         for term, coefficient in negative.items():
-            taken = self._cover(term, -rational_below(-coefficient), left)
-            if taken is None:
+            term_shares = self._cover(term, -rational_below(-coefficient), left)
+            if term_shares is None:
                 return None
-            shares.extend(taken)
+            shares.extend(term_shares)
         return Covered(left, tuple(shares))
 
     def _cover(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
-        """Take from every term that is never smaller, in proportion, so that something is left of each."""
+        """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains."""
         covers = []
         for into, has in left.items():
-            found = self._at_most(term, into) if has > 0 else None
-            if found is not None:
-                covers.append((into, has / found[0], found))
-        room = sum((each for _, each, _ in covers), ZERO)
+            bound = self._at_most(term, into) if has > 0 else None
+            if bound is not None:
+                covers.append((into, has / bound[0], bound))
+        room = sum((capacity for _, capacity, _ in covers), ZERO)
         if room < amount:
             return None
         shares = []
@@ -115,33 +115,33 @@ class Absorption:
         return shares
 
     def _at_most(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
-        """A factor with small <= factor*large, and its proof."""
+        """Find a factor with small <= factor*large, and its proof."""
         quotient = large / small
         gap = quotient.powers
-        own = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
+        factor_bounds = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not quotient.is_rational or (plain and not self._bounds and not own):
+        if not quotient.is_rational or (plain and not self._bounds and not factor_bounds):
             uses = self._least_of(gap) if plain else self._by_one_bound(gap)
             return None if uses is None else (_factor_above(uses), uses)
-        usable = [*self._gaps, *_rational_gaps(own)]
+        usable = [*self._gaps, *_rational_gaps(factor_bounds)]
         return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
     def _least_of(self, gap: Mapping[Factor, Constant]) -> Product:
-        """1 is at most a product of powers of factors that are 1 at least."""
+        """Prove that 1 is at most a product of powers of factors that are at least 1."""
         return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
 
     def _by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
-        """1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
+        """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
         below = next(((factor, power) for factor, power in gap.items() if power.sign() < 0), None)
-        for bound, known in self._gaps if below is not None else ():
+        for bound, powers in self._gaps if below is not None else ():
             assert below is not None
-            step = known.get(below[0], ZERO)
+            step = powers.get(below[0], ZERO)
             if step >= 0:
                 continue
             times = below[1] * Constant(1 / step)
             rest = {
-                factor: gap.get(factor, Constant(ZERO)) - times * Constant(known.get(factor, ZERO))
-                for factor in {**gap, **known}
+                factor: gap.get(factor, Constant(ZERO)) - times * Constant(powers.get(factor, ZERO))
+                for factor in {**gap, **powers}
             }
             left = {factor: power for factor, power in rest.items() if power}
             if all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in left.items()):
@@ -150,39 +150,39 @@ class Absorption:
 
 
 def _by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
-    """Powers of bounds whose product is small <= factor*large, the factor as small as may be."""
-    factors = list(dict.fromkeys([*gap, *(factor for _, known in usable for factor in known)]))
-    powers = _by_factor(factors, [known for _, known in usable])
+    """Find powers of bounds whose product is small <= factor*large with the smallest factor."""
+    factors = list(dict.fromkeys([*gap, *(factor for _, exponents in usable for factor in exponents)]))
+    powers = _by_factor(factors, [exponents for _, exponents in usable])
     rows, limits = [], []
     for factor, row in powers.items():
         rows.append(row)
         limits.append(gap.get(factor, ZERO))
         if not _is_at_least_one(factor.expr):
-            rows.append([-each for each in row])
+            rows.append([-entry for entry in row])
             limits.append(-gap.get(factor, ZERO))
     solution = maximise([-_log2_near(bound.factor) for bound, _ in usable], rows, limits)
     if not isinstance(solution, Optimum):
         return None
     uses = [(bound, Constant(times)) for (bound, _), times in zip(usable, solution.point, strict=True) if times]
-    taken = [(index, times) for index, times in enumerate(solution.point) if times]
+    nonzero = [(index, times) for index, times in enumerate(solution.point) if times]
     for factor, row in powers.items():
-        rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in taken), ZERO)
+        rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in nonzero), ZERO)
         if rest:
             uses.append((one_below(factor), Constant(rest)))
     return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
 def _by_factor(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
-    """For each factor its power in each of the gaps: few factors are in any one."""
+    """Return for each factor its powers in all gaps: few factors are in any one gap."""
     rows = {factor: [ZERO] * len(gaps) for factor in factors}
-    for index, each in enumerate(gaps):
-        for factor, power in each.items():
+    for index, gap in enumerate(gaps):
+        for factor, power in gap.items():
             rows[factor][index] = power
     return rows
 
 
 def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
-    """Of the bounds all of whose powers are rational, what the larger side has more."""
+    """Yield the bounds with rational powers only, with the powers of large/small."""
     for bound in bounds:
         gap = bound.large / bound.small
         if gap.is_rational:
@@ -190,7 +190,7 @@ def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
 
 
 def one_below(factor: Factor) -> DominanceBound:
-    """1 <= factor."""
+    """Return the bound 1 <= factor."""
     match factor.expr:
         case s.Call(function=function):
             rule = "log" if function == "log2" else "least"
@@ -200,43 +200,45 @@ def one_below(factor: Factor) -> DominanceBound:
 
 
 def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
-    """What functions say of their values: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x, and so on."""
+    """Yield the bounds of functions by their arguments: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x,
+    ...
+    """
     for factor in factors:
-        own = single(factor)
+        term = single(factor)
         match factor.expr:
             case s.Call(function="log2", arguments=(s.Name() as inner,)):
-                yield DominanceBound(own, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
-                yield DominanceBound(e.UNIT_TERM, own, LEAST_LOG, {"rule": "log of size"})
+                yield DominanceBound(term, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
+                yield DominanceBound(e.UNIT_TERM, term, LEAST_LOG, {"rule": "log of size"})
             case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
-                yield from _exponential_bounds(own, _single(inner)[0], known)
+                yield from _exponential_bounds(term, _single(inner)[0], known)
             case s.Call(function="min" | "floor" as name, arguments=arguments):
-                yield from _compared(own, arguments, name, above=False)
+                yield from _compared(term, arguments, name, above=False)
             case s.Call(function="max" | "ceil" as name, arguments=arguments):
-                yield from _compared(own, arguments, name, above=True)
+                yield from _compared(term, arguments, name, above=True)
             case s.Binary(op="//", left=left, right=right):
                 quotient = s.Binary("/", left, right, span=left.span)
-                yield from _compared(own, (quotient,), "floor", above=False)
+                yield from _compared(term, (quotient,), "floor", above=False)
             case s.Binary(op="%", left=left, right=right):
-                yield from _compared(own, (left, right), "remainder", above=False)
+                yield from _compared(term, (left, right), "remainder", above=False)
             case _:
                 pass
 
 
-def _exponential_bounds(own: Term, exponent: Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
-    """What 2^n is at least: powers of n, and 2^c for n >= c."""
+def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
+    """Yield lower bounds of 2^n: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
         small = exponent.power(Constant.of(power))
-        yield DominanceBound(small, own, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
-    yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2), {"rule": "exponential"})
+        yield DominanceBound(small, term, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
+    yield DominanceBound(e.UNIT_TERM, term, fmpq(1, 2), {"rule": "exponential"})
     for bound in known:
         if bound.small == e.UNIT_TERM and bound.large == exponent and bound.factor < 1:
-            least = min(int((1 / bound.factor).floor()), MAX_EXPONENT)
-            yield DominanceBound(e.UNIT_TERM, own, fmpq(1, 2**least), {**bound.because, "rule": "exponential"})
+            minimum = min(int((1 / bound.factor).floor()), MAX_EXPONENT)
+            yield DominanceBound(e.UNIT_TERM, term, fmpq(1, 2**minimum), {**bound.because, "rule": "exponential"})
 
 
 def _compared(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
-    """The value against each argument that is a positive term."""
-    parts = [_single(each) for each in arguments]
+    """Yield bounds of the value by each argument that is a positive term, and conversely."""
+    parts = [_single(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
     for term, coefficient in parts:
@@ -247,7 +249,7 @@ def _compared(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool)
 
 
 def _single(expr: s.Expr) -> tuple[Term, fmpq]:
-    """An expression as one term with a positive rational coefficient; 0 where it is none."""
+    """Read an expression as one term with a positive rational coefficient; 0 for other expressions."""
     terms = e.expand(expr)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
@@ -258,14 +260,14 @@ def _single(expr: s.Expr) -> tuple[Term, fmpq]:
 
 
 def _is_at_least_one(expr: s.Expr) -> bool:
-    """Sizes, their logarithms, which are read as log2(2 + w), and what is made of such by min, max and rounding up."""
+    """Whether an expression is at least 1: sizes, log2(2 + w), and their min, max and rounding up."""
     match expr:
         case s.Name():
             return True
         case s.Call(function="log2", arguments=(inner,)):
             return not e.has_minus(inner)
         case s.Call(function="min" | "max", arguments=arguments):
-            return all(_is_at_least_one(each) for each in arguments)
+            return all(_is_at_least_one(argument) for argument in arguments)
         case s.Call(function="ceil", arguments=(inner,)):
             return bool(_single(inner)[1])
         case _:
@@ -273,7 +275,7 @@ def _is_at_least_one(expr: s.Expr) -> bool:
 
 
 def rational_below(value: Constant) -> fmpq:
-    """A rational at most the constant: itself, or just below it."""
+    """Return the constant if it is rational, or a rational just below it."""
     if value.is_rational:
         return value.rational
     return exactly(value.enclosed(PRECISION).lower())
@@ -286,7 +288,7 @@ def _log2_near(value: fmpq) -> fmpq:
 
 
 def _factor_above(uses: Product) -> fmpq:
-    """A rational at least the product of the factors of bounds, each to its power."""
+    """Return a rational that is at least the product of the factors of bounds, each to its power."""
     bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
     if all(power.is_rational for _, power in bounded):
         return _product_above([(factor, power.rational) for factor, power in bounded])
@@ -297,7 +299,7 @@ def _factor_above(uses: Product) -> fmpq:
 
 
 def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
-    """A rational at least the product of rationals to rational powers."""
+    """Return a rational that is at least the product of rationals to rational powers."""
     exact, rest = ONE, arb(1)
     for base, power in powers:
         if base == 1:
@@ -318,20 +320,20 @@ Least: TypeAlias = Callable[[Factor], fmpq]
 
 @record(slots=True)
 class Shifted:
-    """A difference is never negative, and at least `share` times the sum of the terms in `left`."""
+    """A difference that is never negative, and at least `share` times the sum of the terms in `left`."""
 
     left: tuple[Term, ...]
     share: fmpq
 
 
 def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
-    """None where a coefficient is negative, or the terms are no polynomial with rational coefficients."""
+    """Expand a difference in factor - least value; None unless all coefficients are rational, >= 0."""
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}
     try:
         parts = {
-            term: _polynomial(context, term, each, excess) for term, each in (*positive.items(), *negative.items())
+            term: _polynomial(context, term, times, excess) for term, times in (*positive.items(), *negative.items())
         }
     except OutOfReachError:
         return None
@@ -339,21 +341,21 @@ def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
     values = whole.to_dict()
     if len(values) > MAX_TERMS or min(values.values(), default=ZERO) < 0:
         return None
-    # The largest multiple of each that the difference is at least in every coefficient.
+    # The largest multiple of each term that no coefficient of the difference falls below.
     shares = {
         term: min(values.get(powers, ZERO) / value for powers, value in parts[term].to_dict().items())
         for term in positive
     }
-    kept = tuple(term for term, share in shares.items() if share > 0)
-    # At least each, it is at least the mean.
-    amounts = (shares[term] * positive[term].rational for term in kept)
-    return Shifted(kept, min(amounts, default=ZERO) / max(1, len(kept)))
+    terms = tuple(term for term, share in shares.items() if share > 0)
+    # The difference is at least each multiple, so at least their mean.
+    amounts = (shares[term] * positive[term].rational for term in terms)
+    return Shifted(terms, min(amounts, default=ZERO) / max(1, len(terms)))
 
 
 def _polynomial(
     context: fmpq_mpoly_ctx, term: Term, coefficient: Constant, excess: Mapping[Factor, fmpq_mpoly]
 ) -> fmpq_mpoly:
-    """A term in what the factors exceed their least values by."""
+    """Expand a term in the differences of its factors from their least values."""
     product = context.constant(_rational(coefficient))
     for factor, power in term.powers.items():
         product *= excess[factor] ** _whole(power)

@@ -1,7 +1,7 @@
-"""How a quantity grows: expressions that bound it up to constant factors, found among candidates and compared.
+"""Derive how a quantity grows: expressions that bound it up to constant factors, found among candidates and compared.
 
-What is known of a quantity is one expression that it is O of and one that it is Omega of. All verdicts on growth are
-made here from these ends: a proof from the ends that face each other, a refutation from the others.
+A quantity is known by one expression that it is O of and one that it is Omega of. All verdicts on growth are made
+here from these two bounds: a proof from the bounds that face each other, a refutation from the opposite pair.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ MAX_TERMS = 12
 MAX_NODES, MAX_NESTING = 8_000, 200
 """Longer bounds take minutes to compare, most of them in vain."""
 MAX_RATIOS = 3
-"""So many sizes with the ratio there are shown of a counterexample."""
+"""The maximal number of points of a counterexample that are shown with the ratio there."""
 TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to compare"
 UNDECIDED = "the derived bounds do not decide it"
 
 
 def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
-    """A sum of monomials multiplied out, without those of no higher order than another; None for other expressions.
+    """Multiply out a sum of monomials and drop terms of no higher order than another; None for other expressions.
 
-    `share` is what stands for min(1, e): 1 for an upper bound, 0 for a lower one.
+    `share` replaces min(1, e): 1 for an upper bound, 0 for a lower one.
     """
-    found = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
-    exprs = [each.tree() for each in dict.fromkeys(found) if each is not None]
-    if None in found or not 0 < len(exprs) <= MAX_TERMS:
+    terms = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
+    exprs = [term.tree() for term in dict.fromkeys(terms) if term is not None]
+    if None in terms or not 0 < len(exprs) <= MAX_TERMS:
         return None
-    kept = list(range(len(exprs)))
+    remaining = list(range(len(exprs)))
     for index in range(len(exprs)):
-        others = [each for each in kept if each != index]
-        if any(holds(exprs[index], exprs[each], domain) for each in others):
-            kept = others
-    return total((False, exprs[each]) for each in kept)
+        rest = [position for position in remaining if position != index]
+        if any(holds(exprs[index], exprs[position], domain) for position in rest):
+            remaining = rest
+    return total((False, exprs[position]) for position in remaining)
 
 
 def _is_share(expr: s.Expr) -> bool:
-    """Whether it is min(1, e)."""
+    """Whether an expression is min(1, e)."""
     return (
         isinstance(expr, s.Call)
         and expr.function == "min"
@@ -64,19 +64,19 @@ def _is_share(expr: s.Expr) -> bool:
 
 
 def _terms(expr: s.Expr) -> list[Shape | None]:
-    """The monomials that are added in a sum, multiplied out, a max as good as one; None for all else."""
+    """Expand a sum into monomials, a max counting as a sum; None for each term that is not a positive monomial."""
     try:
-        found = e.expand(rewritten(expr, _summed))
+        terms = e.expand(rewritten(expr, _summed))
     except OutOfReachError:
         return [None]
-    return [_shape(term) if coefficient.sign() > 0 else None for term, coefficient in found.items()]
+    return [_shape(term) if coefficient.sign() > 0 else None for term, coefficient in terms.items()]
 
 
 def _summed(expr: s.Expr) -> s.Expr | None:
-    """A sum for a max, and a logarithm for one that is rounded up, which grows no faster."""
+    """Replace a max by a sum, and a logarithm that is rounded up by the logarithm, which has the same growth."""
     match expr:
         case s.Call(function="max", arguments=arguments):
-            return reduce(plus, [rewritten(each, _summed) for each in arguments])
+            return reduce(plus, [rewritten(argument, _summed) for argument in arguments])
         case s.Call(function="ceil", arguments=(s.Call(function="log2") as level,)):
             return level
         case s.Call(function="log2"):
@@ -86,28 +86,28 @@ def _summed(expr: s.Expr) -> s.Expr | None:
 
 
 def _shape(term: Term) -> Shape | None:
-    """A term in names and logarithms; None for one with other factors."""
-    return term if all(isinstance(each.expr, s.Name) or is_call(each.expr, "log2") for each in term.powers) else None
+    """Return a term of names and logarithms as a shape; None for a term with other factors."""
+    return term if all(isinstance(base.expr, s.Name) or is_call(base.expr, "log2") for base in term.powers) else None
 
 
 def plus(left: s.Expr, right: s.Expr) -> s.Expr:
-    """Left + right."""
+    """Return left + right."""
     return s.Binary("+", left, right, span=left.span)
 
 
 def added_terms(expr: s.Expr) -> list[Shape]:
-    """The monomials that are added in a sum, multiplied out; what is subtracted, or is none, is left out."""
-    return [each for each in _terms(expr) if each is not None]
+    """Return the monomials of a sum that are added, multiplied out; other terms are omitted."""
+    return [term for term in _terms(expr) if term is not None]
 
 
 def monomial(expr: s.Expr) -> Shape | None:
-    """A product of powers of names and logarithms, without its coefficient; None for another expression."""
-    found = _terms(expr)
-    return found[0] if len(found) == 1 else None
+    """Read a product of powers of names and logarithms, without its coefficient; None for another expression."""
+    terms = _terms(expr)
+    return terms[0] if len(terms) == 1 else None
 
 
 def quotient(f: s.Expr, g: s.Expr) -> s.Expr:
-    """Divide f by g: factors that both have cancel, and powers are written as one product unless that is longer."""
+    """Divide f by g: common factors cancel, and powers are written as one product unless that is longer."""
     above, below = split_product(f), split_product(g)
     try:
         terms = {factor: e.expand(factor) for factor in (*above, *below)}
@@ -133,12 +133,12 @@ def split_product(expr: s.Expr) -> list[s.Expr]:
 
 
 def order(relation: str, bound: s.Expr) -> Formula:
-    """`Theta(...)`, `O(...)` or `Omega(...)`."""
+    """Return `Theta(...)`, `O(...)` or `Omega(...)`."""
     return Formula(call(relation, bound))
 
 
 def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
-    """Whether f = O(g) is proved."""
+    """Whether f = O(g) is proved; False too where the expressions have no growth."""
     try:
         return same(f, g) or proves(f, g, domain)
     except ArchlineError:
@@ -146,7 +146,7 @@ def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
 
 
 def reduced(expr: s.Expr) -> s.Expr:
-    """An expression without factors of 1 and terms of 0."""
+    """Drop factors of 1 and terms of 0 from an expression."""
     match expr:
         case s.Binary(op=op, left=left, right=right):
             a, b = reduced(left), reduced(right)
@@ -169,8 +169,8 @@ def reduced(expr: s.Expr) -> s.Expr:
                 case _:
                     return s.Binary(op, a, b, span=expr.span)
         case s.Call(function="max", arguments=arguments):
-            kept = tuple(each for each in map(reduced, arguments) if not is_number(each, 0))
-            return kept[0] if len(kept) == 1 else s.Call("max", kept, span=expr.span) if kept else ZERO
+            terms = tuple(argument for argument in map(reduced, arguments) if not is_number(argument, 0))
+            return terms[0] if len(terms) == 1 else s.Call("max", terms, span=expr.span) if terms else ZERO
         case s.Call(function=function, arguments=arguments):
             return s.Call(function, tuple(map(reduced, arguments)), span=expr.span)
         case _:
@@ -178,15 +178,15 @@ def reduced(expr: s.Expr) -> s.Expr:
 
 
 def is_number(expr: s.Expr, value: int) -> bool:
-    """Whether an expression is this number."""
+    """Whether an expression is the given integer."""
     return isinstance(expr, s.Integer) and expr.value == value
 
 
 @record
 class Growth:
-    """A quantity is O(`upper`) and Omega(`lower`), each None where it is not known, under `facts`.
+    """A quantity is O(`upper`) and Omega(`lower`) under `facts`; a bound that is not known is None.
 
-    Of these, `where` are shown.
+    `where` holds those facts that are shown.
     """
 
     lower: s.Expr | None
@@ -196,22 +196,21 @@ class Growth:
 
     @property
     def when(self) -> str:
-        """Where it is said to hold, as text."""
+        """The shown facts as text."""
         return conjunction(self.where)
 
     @property
     def tight(self) -> bool:
-        """Whether both are known and the same."""
+        """Whether both bounds are known and the same expression."""
         return self.lower is not None and same(self.lower, self.upper)
 
     @property
     def is_zero(self) -> bool:
-        """Whether nothing is counted at all."""
         return self.upper is not None and is_number(self.upper, 0)
 
     @property
     def text(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are known, ` where ...`."""
+        """`Theta(n*m)`, or `O(...), Omega(...)` with the bounds that are known, and ` where ...`."""
         where = (" where ", self.when) if self.where else ()
         if self.tight and self.is_zero:
             return "0"
@@ -220,12 +219,12 @@ class Growth:
 
 
 def dominated(less: Growth, more: Growth, domain: Domain) -> Verdict:
-    """Whether one quantity is O of another in a domain, whose facts stand for those of both."""
+    """Decide whether one quantity is O of another in a domain, whose facts replace those of both."""
     exact = less.tight and more.tight
     proof = _asked(less.upper, more.lower, domain, refutes=exact)
     if exact or isinstance(proof, Proved):
         return proof
-    # That the ends which face each other do not prove it refutes nothing: the other ends do.
+    # No proof from the bounds that face each other is no refutation; one comes from the opposite pair.
     refuted = _asked(less.lower, more.upper, domain, refutes=True)
     if isinstance(refuted, Refuted):
         return refuted
@@ -242,18 +241,18 @@ def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool)
 
 
 def simplified(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> Growth:
-    """Bounds on a growth, both known, by the first candidates that are proved to bound it, or as they stand."""
+    """Replace both bounds by the first candidates that are proved to bound them, where there are any."""
     assert bounds.lower is not None
     assert bounds.upper is not None
     orders = list(candidates)
-    above = [each for each in orders if holds(bounds.upper, each, domain)]
-    for each in above:
-        if holds(each, bounds.lower, domain):
-            return replace(bounds, lower=each, upper=each)
-    # Of several upper bounds the lowest.
-    upper = next((each for each in above if all(holds(each, other, domain) for other in above)), bounds.upper)
-    below = [each for each in orders if holds(each, bounds.lower, domain)]
-    lower = next((each for each in below if all(holds(other, each, domain) for other in below)), bounds.lower)
+    above = [form for form in orders if holds(bounds.upper, form, domain)]
+    for form in above:
+        if holds(form, bounds.lower, domain):
+            return replace(bounds, lower=form, upper=form)
+    # The lowest of several upper bounds.
+    upper = next((form for form in above if all(holds(form, another, domain) for another in above)), bounds.upper)
+    below = [form for form in orders if holds(form, bounds.lower, domain)]
+    lower = next((form for form in below if all(holds(another, form, domain) for another in below)), bounds.lower)
     return replace(bounds, lower=lower, upper=upper)
 
 
@@ -262,24 +261,24 @@ Outcome = Literal["holds", "fails", "unknown"]
 
 @record
 class Witness:
-    """What shows that a quantity outgrows a claim: true ratios at sizes, as text, and the symbols it depends on."""
+    """Evidence that a quantity outgrows a claim: true ratios at sizes, as text, and the symbols it depends on."""
 
     ratios: tuple[tuple[Mapping[str, int], str], ...] = ()
     names: frozenset[str] = frozenset()
 
 
 Confirm = Callable[[str, Refuted], Witness | None]
-"""A witness that a counterexample to O or Omega stands with the quantity itself; None where it does not."""
+"""A function that returns a witness that a counterexample applies to the quantity itself, or None."""
 
 
 def unseen(*_: object) -> Witness:
-    """Takes a counterexample as it is, where the quantity itself has no values: without ratios."""
+    """Accept a counterexample without ratios, for a quantity that has no values."""
     return Witness()
 
 
 @record
 class GrowthVerdict:
-    """Whether a quantity grows as is claimed, why, and the proofs where it does, or what refutes it."""
+    """Whether a quantity grows as claimed, the reason, and the proofs or the refutation."""
 
     outcome: Outcome
     reason: str
@@ -289,7 +288,7 @@ class GrowthVerdict:
 
 @lru_cache(maxsize=64)
 def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
-    """The sizes that satisfy the facts; None where there are none from 1 on."""
+    """Return the domain of the sizes that satisfy the facts; None if no sizes from 1 on do."""
     try:
         return Domain(facts)
     except ArchlineError as problem:
@@ -299,68 +298,68 @@ def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
 
 
 def sides_of(relation: str) -> tuple[str, ...]:
-    """The directions that a relation claims."""
+    """Return the directions that a relation claims."""
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 
 def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> GrowthVerdict:
-    """Whether a quantity is O, Omega or Theta of an expression, in cases of which one holds at each point."""
+    """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover all sizes."""
     unknown, proofs = "", tuple[Proved, ...]()
     for piece in pieces:
         for side in sides_of(relation):
-            found = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
-            proofs += found.proofs
+            verdict = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
+            proofs += verdict.proofs
             place = f"where {piece.when}: " if piece.where else ""
-            if found.outcome == "fails":
-                return replace(found, reason=place + found.reason)
-            if found.outcome == "unknown":
-                unknown = unknown or place + found.reason
+            if verdict.outcome == "fails":
+                return replace(verdict, reason=place + verdict.reason)
+            if verdict.outcome == "unknown":
+                unknown = unknown or place + verdict.reason
     return GrowthVerdict("unknown", unknown) if unknown else GrowthVerdict("holds", "proved for all sizes", proofs)
 
 
 def decide_side(
-    side: str, one: Growth, other: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
+    side: str, first: Growth, second: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
 ) -> GrowthVerdict:
-    """Whether one quantity is O (or Omega) of another: proved by the ends that face each other, refuted by the rest."""
-    if any(each is not None and _is_long(each) for each in (one.lower, one.upper)):
+    """Decide whether one quantity is O (or Omega) of another, from proofs and refutations of their bounds."""
+    if any(bound is not None and _is_long(bound) for bound in (first.lower, first.upper)):
         return GrowthVerdict("unknown", TOO_LONG)
-    if side == "O" and one.is_zero:
+    if side == "O" and first.is_zero:
         return GrowthVerdict("holds", "")
     try:
         domain = domain_of(facts)
     except ArchlineError as problem:
         return GrowthVerdict("unknown", problem.diagnostics[0].message)
     if domain is None:
-        # Sizes of 0: growth is about sizes from 1 on.
+        # Only sizes of 0 satisfy the facts: growth is about sizes from 1 on.
         return GrowthVerdict("holds", "")
-    match dominated(one, other, domain) if side == "O" else dominated(other, one, domain):
+    match dominated(first, second, domain) if side == "O" else dominated(second, first, domain):
         case Proved() as proof:
             return GrowthVerdict("holds", "", (proof,))
         case Refuted() as refuted if (witness := confirm(side, refuted)) is not None:
             return GrowthVerdict("fails", _counterexample(refuted, side, witness), refuted=refuted)
-        case _ if side == "Omega" and one.lower is not None and is_number(one.lower, 0):
+        case _ if side == "Omega" and first.lower is not None and is_number(first.lower, 0):
             return GrowthVerdict("unknown", "no lower bound above 0 is known")
         case answer:
             return GrowthVerdict("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
 
 
 def together(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
-    """The verdict on a claim of both directions, or of one: of two it is said which is open."""
-    for side, each in halves.items():
-        if each.outcome == "fails":
-            return replace(each, reason=f"{side} is refuted: {each.reason}" if len(halves) > 1 else each.reason)
-    undecided = {side: each for side, each in halves.items() if each.outcome != "holds"}
+    """Combine the verdicts on the directions of a claim; the reason names the direction that is open."""
+    for side, half in halves.items():
+        if half.outcome == "fails":
+            return replace(half, reason=f"{side} is refuted: {half.reason}" if len(halves) > 1 else half.reason)
+    undecided = {side: half for side, half in halves.items() if half.outcome != "holds"}
     if not undecided:
-        proofs = tuple(proof for each in halves.values() for proof in each.proofs)
+        proofs = tuple(proof for half in halves.values() for proof in half.proofs)
         return GrowthVerdict("holds", "proved for all sizes", proofs)
-    known = [f"{name} is proved, " for name in halves if name not in undecided]
+    proved = [f"{name} is proved, " for name in halves if name not in undecided]
     reason = next(iter(undecided.values())).reason
-    both = f"{''.join(known)}{' and '.join(undecided)} is open: {reason}"
+    both = f"{''.join(proved)}{' and '.join(undecided)} is open: {reason}"
     return GrowthVerdict("unknown", both if len(halves) > 1 else reason)
 
 
 def _is_long(expr: s.Expr) -> bool:
-    """Whether an expression has too many parts, or calls of functions nested too deeply, to be compared."""
+    """Whether an expression has too many nodes, or calls nested too deeply, to be compared."""
     pending, count = [(expr, 0)], 0
     while pending:
         part, depth = pending.pop()
@@ -373,20 +372,20 @@ def _is_long(expr: s.Expr) -> bool:
             case s.Binary(left=left, right=right):
                 pending += ((left, depth), (right, depth + 1))
             case s.Call(arguments=arguments):
-                pending += ((each, depth + 1) for each in arguments)
+                pending += ((argument, depth + 1) for argument in arguments)
             case _:
                 pass
     return False
 
 
 def _counterexample(refuted: Refuted, side: str, witness: Witness) -> str:
-    """The sizes along which the ratio is unbounded, of symbols that matter, with its true value at some of them."""
-    found = refuted.counterexample
+    """Describe sizes along which the ratio is unbounded, with the true value at some sizes."""
+    data = refuted.counterexample
     above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
     names = {*names_of(refuted.question.f), *names_of(refuted.question.g), *witness.names}
-    if found["kind"] == "point":
-        at: Mapping[str, object] = found["at"]  # type: ignore[assignment]
-        return f"at {_named(at, names)} the {above} is {found['f']} and the {below} {found['g']}"
+    if data["kind"] == "point":
+        at: Mapping[str, object] = data["at"]  # type: ignore[assignment]
+        return f"at {_named(at, names)} the {above} is {data['f']} and the {below} {data['g']}"
     ratios = [f"{text} at {_named(point, names)}" for point, text in witness.ratios[:MAX_RATIOS]]
     return f"{above}/{below} is unbounded along {_named(refuted.curve, names)}" + (
         f": {', '.join(ratios)}" if ratios else ""
@@ -394,7 +393,7 @@ def _counterexample(refuted: Refuted, side: str, witness: Witness) -> str:
 
 
 def _named(sizes: Mapping[str, object], names: Container[str]) -> str:
-    """`m = 2^T, n = T`, of the named symbols alone."""
+    """Format the sizes of the given names as `m = 2^T, n = T`."""
     chosen = {name: value for name, value in sizes.items() if name in names}
     return ", ".join(
         f"{name} = {exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()

@@ -1,7 +1,7 @@
-"""Growth along a curve, exactly: values are sums of c * 2^(aT) * T^b * log2(T)^c * log2(log2(T))^d as T grows.
+"""Compute growth along a curve exactly: sums of c * 2^(aT) * T^b * log2(T)^c * log2(log2(T))^d as T grows.
 
 A value is known exactly, as such a sum, or by its leading term alone, up to a factor that tends to 1. Comparisons that
-hang on more than the leading terms say are refused (OutOfReachError).
+depend on more than the leading terms are refused (OutOfReachError).
 
 Along a `Curve` on which sizes grow, expressions have leading terms, and facts hold or do not.
 """
@@ -20,7 +20,7 @@ from archline.records import record
 
 PRECISION = 192
 LEVELS = 5
-"""2^T, T, log2(T), and its first two iterates."""
+"""The number of levels of a scale: 2^T, T, log2(T), and the first two iterates of the logarithm."""
 
 Scale: TypeAlias = tuple[Constant, ...]
 FLAT: Scale = (NOTHING,) * LEVELS
@@ -28,7 +28,7 @@ FLAT: Scale = (NOTHING,) * LEVELS
 
 @record(slots=True)
 class ScaledTerm:
-    """Coefficient*scale; the coefficient is not zero."""
+    """A term coefficient*scale; the coefficient is not zero."""
 
     coefficient: Constant
     scale: Scale
@@ -54,7 +54,7 @@ ZERO = Value((), exact=True)
 
 
 def order(left: Scale, right: Scale) -> int:
-    """Which of two scales grows faster: 1 the left, -1 the right, 0 neither."""
+    """Return 1 if the left scale grows faster, -1 if the right does, 0 if neither."""
     for a, b in zip(left, right, strict=True):
         sign = (a - b).sign()
         if sign:
@@ -63,28 +63,28 @@ def order(left: Scale, right: Scale) -> int:
 
 
 def constant(value: Constant) -> Value:
-    """A constant."""
+    """Return a constant as a value."""
     return Value((ScaledTerm(value, FLAT),), exact=True) if value else ZERO
 
 
 def number(value: fmpq) -> Value:
-    """A rational."""
+    """Return a rational as a value."""
     return constant(Constant(value))
 
 
 def curve(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
-    """Coefficient times powers of the levels."""
-    padded = [*(Constant(each) for each in scale), *FLAT][:LEVELS]
+    """Return the coefficient times powers of the levels."""
+    padded = [*(Constant(power) for power in scale), *FLAT][:LEVELS]
     return Value((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
 
 
 def negated(value: Value) -> Value:
-    """Minus the value."""
-    return Value(tuple(ScaledTerm(-each.coefficient, each.scale) for each in value.terms), value.exact)
+    """Return minus the value."""
+    return Value(tuple(ScaledTerm(-term.coefficient, term.scale) for term in value.terms), value.exact)
 
 
 def added(left: Value, right: Value) -> Value:
-    """Left + right."""
+    """Return left + right. Raises OutOfReachError where leading terms cancel."""
     if not left.terms or not right.terms:
         return left if left.terms else right
     if left.exact and right.exact:
@@ -105,11 +105,11 @@ def _exact_sum(terms: list[ScaledTerm]) -> Value:
         if total:
             merged[term.scale] = total
     scales = sorted(merged, key=cmp_to_key(order), reverse=True)
-    return Value(tuple(ScaledTerm(merged[each], each) for each in scales), exact=True)
+    return Value(tuple(ScaledTerm(merged[scale], scale) for scale in scales), exact=True)
 
 
 def multiplied(left: Value, right: Value) -> Value:
-    """Left * right."""
+    """Return left * right."""
     if not left.terms or not right.terms:
         return ZERO
     if left.exact and right.exact and len(left.terms) * len(right.terms) <= 64:
@@ -123,7 +123,7 @@ def _product(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
 
 
 def raised(value: Value, exponent: Constant) -> Value:
-    """value^exponent."""
+    """Return value^exponent. Raises OutOfReachError for 1/0 and roots of negative numbers."""
     if not exponent:
         return number(ONE)
     if not value.terms:
@@ -135,13 +135,13 @@ def raised(value: Value, exponent: Constant) -> Value:
         return reduce(multiplied, [value] * int(exponent.rational.p))
     if value.sign < 0 and not whole:
         raise OutOfReachError("a power of a negative number")
-    scale = tuple(each * exponent for each in value.leading.scale)
+    scale = tuple(power * exponent for power in value.leading.scale)
     single = value.exact and len(value.terms) == 1
     return Value((ScaledTerm(value.leading.coefficient.power(exponent), scale),), exact=single)
 
 
 def log2(value: Value) -> Value:
-    """The binary logarithm of 2 + value, the value positive or zero."""
+    """Return the binary logarithm of 2 + value. Raises OutOfReachError for a negative value or too many logarithms."""
     if not value.terms:
         return number(ONE)
     if value.sign < 0:
@@ -154,19 +154,19 @@ def log2(value: Value) -> Value:
         if sign > 0:
             if level + 1 == LEVELS:
                 raise OutOfReachError("too many logarithms")
-            scale = tuple(UNITY if each == level + 1 else NOTHING for each in range(LEVELS))
+            scale = tuple(UNITY if index == level + 1 else NOTHING for index in range(LEVELS))
             return Value((ScaledTerm(power, scale),), exact=False)
     return Value((ScaledTerm((term.coefficient + Constant.of(2)).log2(), FLAT),), exact=False)
 
 
 def power_of_two(value: Value) -> Value:
-    """2^value, the value an exact multiple of one level below 2^T."""
+    """Return 2^value for an exact multiple of one level below 2^T. Raises OutOfReachError."""
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
     (term,) = value.terms
     for level, power in enumerate(term.scale):
         if power:
-            above = tuple(term.coefficient if each == level - 1 else NOTHING for each in range(LEVELS))
+            above = tuple(term.coefficient if index == level - 1 else NOTHING for index in range(LEVELS))
             if not level or power != UNITY or any(term.scale[level + 1 :]):
                 raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
             return Value((ScaledTerm(UNITY, above),), exact=True)
@@ -174,12 +174,12 @@ def power_of_two(value: Value) -> Value:
 
 
 def compared(left: Value, right: Value) -> int:
-    """The sign of left - right for all large T."""
+    """Return the sign of left - right for all large T."""
     return added(left, negated(right)).sign
 
 
 def rounded(value: Value, up: bool) -> Value:
-    """Ceil or floor of a value that is not negative."""
+    """Return the ceil or floor of a nonnegative value. Raises OutOfReachError near an integer."""
     if not value.terms:
         return ZERO
     if value.sign < 0:
@@ -204,7 +204,7 @@ MINUS_ONE = Constant(fmpq(-1))
 
 @record
 class Curve:
-    """Each size as coefficient * 2^(aT) * T^b * log2(T)^c * ..., the powers in this order."""
+    """The curve of sizes coefficient * 2^(aT) * T^b * log2(T)^c * ..., the powers in this order."""
 
     scales: Mapping[str, tuple[fmpq, ...]]
     coefficients: Mapping[str, fmpq]
@@ -214,7 +214,7 @@ class Curve:
 
 
 def along(expr: s.Expr, curve: Curve) -> Value:
-    """The expression's value along the curve. OutOfReachError where leading terms do not decide."""
+    """Evaluate an expression along the curve. Raises OutOfReachError where leading terms do not decide."""
     value = e.constant(expr)
     if value is not None:
         return constant(value)
@@ -228,7 +228,7 @@ def along(expr: s.Expr, curve: Curve) -> Value:
         case s.Binary(op=op, left=left, right=right):
             return _binary(op, along(left, curve), along(right, curve))
         case s.Call(function=function, arguments=arguments):
-            return _call(function, [along(each, curve) for each in arguments])
+            return _call(function, [along(argument, curve) for argument in arguments])
         case s.Integer() | s.Real() | s.Element() | s.Reshape():
             raise OutOfReachError("not an expression in sizes")
 
@@ -253,28 +253,28 @@ def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
     value = e.constant(exponent)
     if value is not None:
         return raised(along(base, curve), value)
-    of = e.constant(base)
-    if of is None:
+    base_value = e.constant(base)
+    if base_value is None:
         raise OutOfReachError("an exponent that is not constant")
     result = number(fmpq(1))
     for term, coefficient in e.expand(exponent).items():
         if not term.powers:
-            result = multiplied(result, constant(of.power(coefficient)))
+            result = multiplied(result, constant(base_value.power(coefficient)))
             continue
         match e.alone(term):
             case s.Call(function="log2", arguments=(inner,)):
                 # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
-                base_of = added(along(inner, curve), number(fmpq(2)))
+                power_base = added(along(inner, curve), number(fmpq(2)))
             case s.Name(id=name):
-                base_of = power_of_two(curve.value(name))
+                power_base = power_of_two(curve.value(name))
             case _:
                 raise OutOfReachError("an exponent that is not constant")
-        result = multiplied(result, raised(base_of, coefficient * of.log2()))
+        result = multiplied(result, raised(power_base, coefficient * base_value.log2()))
     return result
 
 
 def log_along(expr: s.Expr, curve: Curve) -> Value:
-    """The binary logarithm of an expression that is positive, up to what is small beside it, or a constant."""
+    """Return log2 of a positive expression, up to smaller terms or a constant. Raises OutOfReachError near 0 or 1."""
     match expr:
         case s.Binary(op="*" | "/" as op, left=left, right=right):
             return _binary("+" if op == "*" else "-", log_along(left, curve), log_along(right, curve))
@@ -287,22 +287,22 @@ def log_along(expr: s.Expr, curve: Curve) -> Value:
         case _ if (value := e.constant(expr)) is not None:
             return constant(value.log2())
         case _:
-            found = along(expr, curve)
-            if not found.terms or (growing := order(found.leading.scale, FLAT)) < 0:
+            limit = along(expr, curve)
+            if not limit.terms or (growing := order(limit.leading.scale, FLAT)) < 0:
                 raise OutOfReachError("a logarithm of what vanishes")
             if growing:
-                return log2(found)
-            if not found.exact or len(found.terms) > 1:
+                return log2(limit)
+            if not limit.exact or len(limit.terms) > 1:
                 raise OutOfReachError("a logarithm of what is close to a constant")
-            return constant(found.leading.coefficient.log2())
+            return constant(limit.leading.coefficient.log2())
 
 
 def _call(function: str, values: list[Value]) -> Value:
-    first, *others = values
+    first, *rest = values
     match function:
         case "min" | "max":
-            for other in others:
-                first = _extreme(first, other, 1 if function == "max" else -1)
+            for candidate in rest:
+                first = _extreme(first, candidate, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":
             return raised(first, HALF if function == "sqrt" else -HALF)
@@ -321,13 +321,13 @@ def _extreme(left: Value, right: Value, sign: int) -> Value:
         return left if compared(left, right) * sign >= 0 else right
     except OutOfReachError:
         if left.terms and right.terms and left.leading == right.leading:
-            # They share their leading term, and so does the larger and the smaller of them.
+            # Both have this leading term, and so have their maximum and minimum.
             return Value((left.leading,), exact=False)
         raise
 
 
 def holds(fact: s.Fact, curve: Curve) -> bool:
-    """Whether the fact surely holds at points of the curve as far out as one likes."""
+    """Whether the fact is certain at points of the curve with arbitrarily large T."""
     try:
         return _holds(fact, curve)
     except OutOfReachError:
@@ -353,13 +353,13 @@ def _holds(fact: s.Fact, curve: Curve) -> bool:
             return _is_power_of_two(along(value, curve), even=True)
         case s.Divides(divisor=divisor, value=value):
             parts = along(divisor, curve), along(value, curve)
-            return all(_is_power_of_two(each, even=False) for each in parts) and compared(*parts) <= 0
+            return all(_is_power_of_two(part, even=False) for part in parts) and compared(*parts) <= 0
         case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Call() | s.Element() | s.Reshape():
             return False
 
 
 def _is_power_of_two(value: Value, *, even: bool) -> bool:
-    """Whether it is a power of 2, of 16 even, at T = 2^(2^i) for infinitely many i: levels are powers of 2 there."""
+    """Whether a value is a power of 2, of 16 if `even`, at T = 2^(2^i) for infinitely many i."""
     if not (value.exact and len(value.terms) == 1):
         return False
     if not value.leading.coefficient.is_rational:
@@ -367,8 +367,9 @@ def _is_power_of_two(value: Value, *, even: bool) -> bool:
     exact = value.leading.coefficient.rational
     if order(value.leading.scale, FLAT) < 0:
         return False
-    if value.leading.scale == FLAT or all(each == NOTHING for each in value.leading.scale):
+    if value.leading.scale == FLAT or all(power == NOTHING for power in value.leading.scale):
         return exact.q == 1 and int(exact).bit_count() == 1 and (not even or exact == 1)
-    powers = [each.rational for each in value.leading.scale if each]
+    # At these T all levels are powers of 2.
+    powers = [power.rational for power in value.leading.scale if power]
     dyadic = all(int(power.q).bit_count() == 1 for power in powers)
-    return dyadic and all(each.is_rational for each in value.leading.scale) and exact == 1
+    return dyadic and all(power.is_rational for power in value.leading.scale) and exact == 1

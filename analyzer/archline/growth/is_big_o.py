@@ -1,10 +1,11 @@
-"""Growth order of expressions under facts: proved with a certificate, refuted with a counterexample, or undecided.
+"""Decide the growth order of expressions under facts: proved, refuted or undecided.
 
 f = O(g) under facts: some constant C has f <= C*g at every real point at which all sizes are at least 1 (Z at least L,
 where both occur) and the facts hold. log2(w) is read as log2(2 + w), so that no logarithm vanishes. No size is held
-constant unless a fact bounds it. Omega is O the other way round, and Theta both.
+constant unless a fact bounds it. Omega is O with the sides exchanged, and Theta both.
 
-A proof becomes plain data, strings, lists and dictionaries, in the format of docs/reference/certificates.md.
+A proof has a certificate of plain data, strings, lists and dictionaries, in the format of
+docs/reference/certificates.md; a refutation has a counterexample.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Data = dict[str, object]
 def document(
     f: s.Expr, g: s.Expr, facts: Sequence[s.Fact], trees: Sequence[Tree], steps: Mapping[str, DifferenceStep]
 ) -> Data:
-    """The certificate of a proof."""
+    """Encode the certificate of a proof as plain data."""
     bounds: list[Data] = []
     for tree in trees:
         bound = _bound(tree)
@@ -73,13 +74,13 @@ def _bound(tree: Tree) -> Data:
     while waiting:
         part = waiting.pop()
         if isinstance(part, Proof):
-            left.update((each, None) for each, _ in part.left)
-            right.update((each, None) for each, _ in part.right)
+            left.update((monomial, None) for monomial, _ in part.left)
+            right.update((monomial, None) for monomial, _ in part.right)
         else:
             waiting.extend(case.proof for case in part.cases)
     return {
-        "smallest_of": [each.document() for each in sorted(left, key=str)],
-        "largest_of": [each.document() for each in sorted(right, key=str)],
+        "smallest_of": [monomial.document() for monomial in sorted(left, key=str)],
+        "largest_of": [monomial.document() for monomial in sorted(right, key=str)],
         "proof": _proof(tree),
     }
 
@@ -87,11 +88,11 @@ def _bound(tree: Tree) -> Data:
 def _proof(tree: Tree) -> Data:
     if isinstance(tree, Proof):
         return {
-            "left": [[each.document(), str(weight)] for each, weight in tree.left],
-            "right": [[each.document(), str(weight)] for each, weight in tree.right],
+            "left": [[monomial.document(), str(weight)] for monomial, weight in tree.left],
+            "right": [[monomial.document(), str(weight)] for monomial, weight in tree.right],
             "uses": _uses(tree.uses),
         }
-    cases = [{"assume": [_sides(each) for each in case.assumed], "proof": _proof(case.proof)} for case in tree.cases]
+    cases = [{"assume": [_sides(fact) for fact in case.assumed], "proof": _proof(case.proof)} for case in tree.cases]
     return {"split": dict(tree.document), "cases": cases}
 
 
@@ -104,19 +105,19 @@ def _uses(product: Product) -> list[Data]:
 
 
 def _use(inequality: Inequality, times: str) -> Data:
-    own = {**_sides(inequality), "times": times, "because": dict(inequality.because)}
+    data = {**_sides(inequality), "times": times, "because": dict(inequality.because)}
     if inequality.because["rule"] in ("log below power", "log of bounded", "order of logs"):
-        own["uses"] = _uses(inequality.uses)
-    return own
+        data["uses"] = _uses(inequality.uses)
+    return data
 
 
 def _difference(step: DifferenceStep) -> Data:
-    found: Data = {"of": step.of, "keeps": [term.document() for term in step.left]}
+    data: Data = {"of": step.of, "keeps": [term.document() for term in step.left]}
     if step.share is None:
-        return {**found, "covers": [_cover(share) for share in step.shares]}
+        return {**data, "covers": [_cover(share) for share in step.shares]}
     # Terms are sets: their order would change from run to run.
     least = sorted((_exact(bound) for bound in step.least), key=str)
-    return {**found, "share": str(step.share), "least": least}
+    return {**data, "share": str(step.share), "least": least}
 
 
 def _cover(share: Share) -> Data:
@@ -135,14 +136,14 @@ def _exact(bound: DominanceBound) -> Data:
 
 
 FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
-"""How slow logarithms are taken to be, and how closely irrationals are enclosed, at first and where that fails."""
+"""The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and where that fails."""
 MANY_TRIALS = 400
-READABLE = tuple(fmpq(1, each) for each in (1, 2, 4, 8, 64, 1024, 1 << 20))
+READABLE = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
 
 @record(eq=False)
 class Question:
-    """Whether f = O(g) in a domain; expressions are in these names."""
+    """Whether f = O(g) in a domain, with the names that occur in the expressions."""
 
     f: s.Expr
     g: s.Expr
@@ -152,25 +153,25 @@ class Question:
 
 @record(eq=False)
 class Proved:
-    """f = O(g). The certificate is plain data, which docs/reference/certificates.md describes."""
+    """A proof that f = O(g)."""
 
     question: Question
     clauses: tuple[list[Clause], list[Clause]]
     trees: Sequence[Tree]
     reader: Reader
     multiple: Constant | None = None
-    """Of g, where f is one, whatever its sign is."""
+    """The factor c where f is c*g term by term, whatever the sign of g."""
 
     @cached_property
     def certificate(self) -> dict[str, object]:
-        """The proof as plain data."""
-        asked = self.question
+        """The proof as plain data, which docs/reference/certificates.md describes."""
+        question = self.question
         if self.multiple is not None:
-            return {**document(asked.f, asked.g, asked.domain.facts, (), {}), "multiple": str(self.multiple)}
-        return document(asked.f, asked.g, asked.domain.facts, self._readable(), self.reader.steps)
+            return {**document(question.f, question.g, question.domain.facts, (), {}), "multiple": str(self.multiple)}
+        return document(question.f, question.g, question.domain.facts, self._readable(), self.reader.steps)
 
     def _readable(self) -> Sequence[Tree]:
-        """The proof again, with logarithms below powers that are not needlessly small."""
+        """Repeat the proof with bounds of logarithms by powers that are not needlessly small."""
         if not any(map(bounds_logs, self.trees)):
             return self.trees
         for slow in READABLE:
@@ -182,28 +183,27 @@ class Proved:
 
 @record(eq=False)
 class Refuted:
-    """f is not O(g): the counterexample is a curve along which f/g passes every constant, or a point."""
+    """A refutation of f = O(g): a curve along which f/g is unbounded, or a point."""
 
     question: Question
     found: Divergence | Point
 
     @cached_property
     def counterexample(self) -> dict[str, object]:
-        """The counterexample as plain data."""
         return counterexample(self.question.f, self.question.g, self.found, self._samples)
 
     @property
     def curve(self) -> Mapping[str, str]:
-        """The sizes on a curve as functions of T; none of a point."""
+        """The sizes on the curve as functions of T; empty for a point."""
         return {} if isinstance(self.found, Point) else curve_texts(self.found.curve)
 
     @cached_property
     def points(self) -> list[Mapping[str, int]]:
-        """The sizes that it shows, where they can be computed with."""
+        """The sizes of the counterexample that are small enough to compute with."""
         if isinstance(self.found, Point):
             return [self.found.sizes]
-        found = (each.point for each in self._samples if each.point is not None)
-        return [each for each in found if max(size.bit_length() for size in each.values()) <= MAX_BITS]
+        points = (sample.point for sample in self._samples if sample.point is not None)
+        return [point for point in points if max(size.bit_length() for size in point.values()) <= MAX_BITS]
 
     @cached_property
     def _samples(self) -> list[Sample]:
@@ -213,7 +213,7 @@ class Refuted:
 
 @record
 class Undecided:
-    """Neither was found."""
+    """No proof and no counterexample was found; `reason` says why."""
 
     reason: str
 
@@ -224,9 +224,10 @@ Verdict: TypeAlias = Proved | Refuted | Undecided
 def is_O(  # noqa: N802
     f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = (), trials: int = MANY_TRIALS
 ) -> Verdict:
-    """Whether f = O(g) under the facts. A `Domain` made once answers many questions under the same facts faster.
+    """Decide whether f = O(g) under the facts; a `Domain` answers many questions under the same facts faster.
 
-    So many curves are tried where neither a proof nor a counterexample is found; 0 where a refutation is of no use.
+    `trials` is the number of curves that are tried where neither a proof nor a counterexample is found; 0 tries none.
+    Raises ArchlineError (AL481) where a side is nowhere positive.
     """
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = names_of(f) | names_of(g) | domain.names
@@ -256,7 +257,7 @@ def is_O(  # noqa: N802
 
 
 def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
-    """Whether f = O(g), or O(factor*g), is proved at once: `is_O` without what it does about questions that fail."""
+    """Whether f = O(g), or O(factor*g), is proved; cheaper than `is_O`, as a failed proof ends the search."""
     both = (f, g) if factor is None else (f, g, factor)
     names = domain.names.union(*map(names_of, both))
     reader = domain.shared_reader(names, frozenset[str]().union(*map(exponents, both)))
@@ -298,5 +299,5 @@ def _refutable(question: Question, reader: Reader, refuter: Refuter, reason: str
         times = e.multiple(question.f, question.g)
         if times is not None:
             return Proved(question, ([], []), (), reader, times)
-    found = refuter.by_trial(trials)
-    return Undecided(reason) if found is None else Refuted(question, found)
+    divergence = refuter.by_trial(trials)
+    return Undecided(reason) if divergence is None else Refuted(question, divergence)

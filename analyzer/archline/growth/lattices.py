@@ -1,7 +1,7 @@
-"""Products of sizes and logarithms to constant powers, and lattices of them: max and min of monomials.
+"""Represent lattices, max and min of monomials: products of sizes and logarithms to constant powers.
 
-Up to a constant factor every positive expression of + * / ^ min max log is such a lattice, since a sum lies between
-its largest term and as many times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ min(1/a, 1/b).
+Up to a constant factor every positive expression of + * / ^ min max log is such a lattice, since a sum of k terms
+lies between its largest term and k times that: (a + b)*c ~ max(a*c, b*c), 1/(a + b) ~ min(1/a, 1/b).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_LEAVES = 1000
 
 @record(eq=False, slots=True)
 class GrowthAtom:
-    """A size, log2(2 + argument), or one of these or 2 to a power that grows, each at least 1.
+    """A size, log2(2 + argument), or one of both or 2 raised to a power that grows, each at least 1.
 
     `key` writes it in the language's syntax. `exponent` of a power is its logarithm, up to a constant factor: n of 2^n,
     n*log2(n) of n^n. Where 2^n occurs, the size n is the logarithm of it: `argument` is 2^n.
@@ -48,19 +48,20 @@ ONE: Powers = Monomial({})
 
 
 def size(name: str) -> Powers:
-    """A size to the power 1."""
+    """Return a size to the power 1."""
     return single(GrowthAtom(name))
 
 
 def exponential(name: str) -> Powers:
-    """2^size."""
+    """Return 2^size."""
     return single(GrowthAtom(f"2^{name}", exponent=size(name)))
 
 
 def power_of(base: GrowthAtom | None, by: Powers) -> Powers:
-    """An atom, or 2, to a product of atoms that grows, up to a constant factor.
+    """Raise an atom, or 2, to a product of atoms that grows, up to a constant factor.
 
     2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here.
+    Raises OutOfReachError where the exponent is not known to grow.
     """
     depths = _depths(by)
     if depths is None or not all(map(_grows, depths.values())):
@@ -76,14 +77,14 @@ def power_of(base: GrowthAtom | None, by: Powers) -> Powers:
 
 
 def is_size(monomial: Powers) -> bool:
-    """Whether it is a size alone."""
+    """Whether a monomial is a size alone."""
     return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
 
 def power_above(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
-    """A power of the large atom that the small one is at most a constant times: `slow` if any is, or 1, or None.
+    """Return a p with small <= C*large^p: `slow` if all p > 0 qualify, or 1; None if unknown.
 
-    Any is where the ratio of the logarithms grows with each size that is in it, and all in the smaller are.
+    All qualify where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.
     """
     above, below = large.exponent, log_of(small)
     if above is None or (str(small) + str(large)).find("(") < 0:
@@ -100,25 +101,25 @@ def _grows(powers: Mapping[int, Constant]) -> bool:
 
 
 def _depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
-    """Of each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None where there is another atom."""
-    found: dict[str, dict[int, Constant]] = {}
+    """Return for each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
+    depths: dict[str, dict[int, Constant]] = {}
     for atom, power in monomial.powers.items():
         logs = str(atom).count("log2(")
         name = str(atom).removeprefix("log2(" * logs).removesuffix(")" * logs)
-        exponential = name.startswith("2^")
+        is_exponent = name.startswith("2^")
         if not name.removeprefix("2^").isidentifier():
             return None
-        found.setdefault(name.removeprefix("2^"), {})[logs - exponential] = power
-    return found
+        depths.setdefault(name.removeprefix("2^"), {})[logs - is_exponent] = power
+    return depths
 
 
 def exponent(name: str) -> Powers:
-    """A size that is the logarithm of 2^size."""
+    """Return a size that is the logarithm of 2^size."""
     return single(GrowthAtom(name, exponential(name)))
 
 
 def log_of(atom: GrowthAtom) -> Powers:
-    """The logarithm of an atom, up to a constant factor."""
+    """Return the logarithm of an atom, up to a constant factor."""
     if atom.exponent is None:
         return single(GrowthAtom(f"log2({atom})", single(atom)))
     return exponent(str(atom.exponent)) if is_size(atom.exponent) else atom.exponent
@@ -126,7 +127,7 @@ def log_of(atom: GrowthAtom) -> Powers:
 
 @record(slots=True)
 class Extremum:
-    """The largest or the smallest of its parts, two or more."""
+    """The maximum or the minimum of two or more parts."""
 
     op: Literal["max", "min"]
     parts: tuple[Lattice, ...]
@@ -134,7 +135,7 @@ class Extremum:
 
 @record(slots=True)
 class Product:
-    """Maxima times minima, two or more, not multiplied out, so that both forms as clauses stay short."""
+    """A product of two or more maxima and minima, not multiplied out, so that both clause forms stay short."""
 
     parts: tuple[Extremum, ...]
 
@@ -143,7 +144,7 @@ Lattice: TypeAlias = Powers | Extremum | Product
 
 
 def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
-    """The largest or smallest of one part or more; parts of the same kind are taken apart."""
+    """Return the maximum or minimum of parts, flattened. Raises OutOfReachError for more than MAX_LEAVES parts."""
     flat: dict[Lattice, None] = {}
     for part in parts:
         if isinstance(part, Extremum) and part.op == op:
@@ -156,7 +157,7 @@ def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
 
 
 def product(left: Lattice, right: Lattice) -> Lattice:
-    """left*right."""
+    """Return left*right."""
     match left, right:
         case Monomial(), Monomial():
             return left * right
@@ -168,14 +169,14 @@ def product(left: Lattice, right: Lattice) -> Lattice:
             return Product((left, right))
         case Extremum(), Monomial() | Extremum():
             return choice(left.op, [product(part, right) for part in left.parts])
-        case Product(parts=(first, *others)), Monomial():
-            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *others))
+        case Product(parts=(first, *rest)), Monomial():
+            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *rest))
         case _:
             return product(right, left)
 
 
 def power(base: Lattice, exponent: Constant) -> Lattice:
-    """base^exponent."""
+    """Return base^exponent."""
     if isinstance(base, Monomial):
         return base.power(exponent)
     sign = exponent.sign()
@@ -189,10 +190,10 @@ def power(base: Lattice, exponent: Constant) -> Lattice:
 
 
 def log(argument: Lattice) -> Lattice:
-    """log2(2 + argument), up to a constant factor: that of a product of sizes is the largest of theirs."""
+    """Return log2(2 + argument), up to a constant factor: of a product of sizes the maximum of their logarithms."""
     if isinstance(argument, Product):
-        opened, *others = argument.parts
-        rest = others[0] if len(others) == 1 else Product(tuple(others))
+        opened, *factors = argument.parts
+        rest = factors[0] if len(factors) == 1 else Product(tuple(factors))
         return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
     if isinstance(argument, Extremum):
         return choice(argument.op, [log(part) for part in argument.parts])
@@ -210,12 +211,12 @@ Clause: TypeAlias = frozenset[Powers]
 
 
 def largest_of_smallest(value: Lattice) -> list[Clause]:
-    """The lattice as the largest of several clauses, each the smallest of its monomials."""
+    """Return the lattice as the maximum of several clauses, each the minimum of its monomials."""
     return _clauses(value, "max")
 
 
 def smallest_of_largest(value: Lattice) -> list[Clause]:
-    """The lattice as the smallest of several clauses, each the largest of its monomials."""
+    """Return the lattice as the minimum of several clauses, each the maximum of its monomials."""
     return _clauses(value, "min")
 
 
@@ -227,25 +228,25 @@ def _clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
     parts = [_clauses(part, outer) for part in value.parts]
     if value.op == outer:
         return _without_covered([clause for part in parts for clause in part])
-    found: list[Clause] = [frozenset()]
+    clauses: list[Clause] = [frozenset()]
     for part in parts:
-        found = _without_covered([old | new for old in found for new in part])
-        if len(found) > MAX_LEAVES:
+        clauses = _without_covered([old | new for old in clauses for new in part])
+        if len(clauses) > MAX_LEAVES:
             raise OutOfReachError("the expression has too many cases")
-    return found
+    return clauses
 
 
 def _clause_products(left: list[Clause], right: list[Clause]) -> list[Clause]:
-    """The clauses of a product: the smallest of a clause times the smallest of another, and so for the largest."""
+    """Multiply clauses: the minimum of one times the minimum of another, and likewise for maxima."""
     if len(left) * len(right) > MAX_LEAVES:
         raise OutOfReachError("the expression has too many cases")
     return _without_covered([frozenset(a * b for a in first for b in second) for first in left for second in right])
 
 
 def _without_covered(clauses: list[Clause]) -> list[Clause]:
-    """Without the clauses that contain another: that one decides in their place."""
-    kept: list[Clause] = []
+    """Drop the clauses that contain another clause, which decides alone."""
+    minimal: list[Clause] = []
     for clause in sorted(dict.fromkeys(clauses), key=len):
-        if not (len(clause) > 1 and any(other <= clause for other in kept)):
-            kept.append(clause)
-    return kept
+        if not (len(clause) > 1 and any(smaller <= clause for smaller in minimal)):
+            minimal.append(clause)
+    return minimal

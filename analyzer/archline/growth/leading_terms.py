@@ -1,4 +1,4 @@
-"""Leading terms: what is left of an expression, in the ratio, as all sizes grow and the cache stays as it is."""
+"""Find the terms of an expression that dominate as all sizes grow and the cache parameters stay fixed."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, S
 CACHE = frozenset(("Z", "L"))
 MAX_DEGREE = 1 << 12
 KNOWN = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
-"""What is known of them: lines of one word are left out."""
+"""Facts about the cache parameters: L >= 2, Z >= L; lines of one word are excluded."""
 LARGE = 2**20
-"""Sizes from which on all that is said of large ones may hold: they grow without end."""
+"""Sizes from this one on count as large: they grow without end."""
 Degrees = Mapping[str, tuple[Fraction, int]]
-"""Of each size 2 to the power of its exponent, which is rational for 7^ceil(log2(n)) too, and that of its logarithm."""
+"""For each size 2 to its exponent, which is rational for 7^ceil(log2(n)) too, and the exponent of its logarithm."""
 NONE = (Fraction(1), 0)
 
 
 def leading(value: Poly, slow: Collection[str] = ()) -> Poly | None:
-    """The terms whose ratio to the expression tends to 1 as all sizes grow, Z, P and L >= 2 fixed.
+    """Return the terms whose ratio to the expression tends to 1 as all sizes grow, Z, P and L >= 2 fixed.
 
-    The `slow` sizes grow more slowly than any power of the others. Quotients lose their rounding. None where that is
-    not known: what remains may cancel, or an atom, such as the maximum of two sizes, has no degree.
+    The `slow` sizes grow more slowly than any power of the other sizes. Quotients lose their rounding. None if it is
+    unknown: the rest may cancel, or an atom, such as the maximum of two sizes, has no degree.
     """
     value = value.map_atoms(partial(_in_the_limit, slow))
     smooth = value.map_atoms(_without_rounding)
     terms = {monomial: _degrees(monomial) for monomial in smooth.terms}
-    lost = [each for monomial in value.terms for each in _rounding(monomial)]
-    if None in terms.values() or any(None in few for few in lost):
+    lost = [errors for monomial in value.terms for errors in _rounding(monomial)]
+    if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
-    known = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
-    lead = {m: d for m, d in known.items() if not any(_dominates(other, d, slow) for other in known.values() if other)}
+    graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
+    lead = {m: d for m, d in graded.items() if not any(_dominates(e, d, slow) for e in graded.values() if e)}
 
     def is_less(parts: Sequence[Degrees] | None) -> bool:
-        return all(any(_dominates(each, d, slow) for each in lead.values()) for d in parts or ())
+        return all(any(_dominates(degrees, d, slow) for degrees in lead.values()) for d in parts or ())
 
-    if not all(any(map(is_less, few)) for few in lost):
+    if not all(any(map(is_less, alternatives)) for alternatives in lost):
         return None
-    found = Poly({monomial: smooth.terms[monomial] for monomial in lead})
-    return found if not found or _positive(found) is not None else None
+    result = Poly({monomial: smooth.terms[monomial] for monomial in lead})
+    return result if not result or _positive(result) is not None else None
 
 
 def _positive(lead: Poly) -> bool | None:
-    """Whether leading terms are positive or negative; None where they may cancel, for some L >= 2.
+    """Whether leading terms are positive or negative; None if they may cancel, for some L >= 2.
 
-    n^2 - m^2 is 0 at n = m, where what is left out decides, and so is n - 2*n/L at L = 2. Those of the same degrees
+    n^2 - m^2 is 0 at n = m, where the omitted terms decide, and so is n - 2*n/L at L = 2. Terms of the same degrees
     count together.
     """
     of_terms = {coefficient > 0 for coefficient in lead.terms.values()}
@@ -59,12 +59,12 @@ def _positive(lead: Poly) -> bool | None:
         of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE)
         group = frozenset((_degrees(monomial) or {}).items())
         groups[group] = groups.get(group, ZERO) + Poly({of_cache: coefficient})
-    signs = {_sign(each) for each in groups.values()}
+    signs = {_sign(coefficient_sum) for coefficient_sum in groups.values()}
     return signs.pop() if len(signs) == 1 else None
 
 
 def _sign(coefficient: Poly) -> bool | None:
-    """Whether a sum of powers of L, Z and P is positive, L >= 2 and Z >= L, or negative; None if that is not known."""
+    """Whether a sum of powers of L, Z and P is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
     if not coefficient.names <= CACHE:
         return None
     for name in sorted(coefficient.names):
@@ -76,7 +76,7 @@ def _sign(coefficient: Poly) -> bool | None:
 
 
 def _in_the_limit(slow: Collection[str], atom: Atom) -> Poly | None:
-    """What an atom is at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`."""
+    """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`."""
     match atom:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
             return ZERO
@@ -98,7 +98,7 @@ def _in_the_limit(slow: Collection[str], atom: Atom) -> Poly | None:
 
 @cache
 def grown(sizes: frozenset[str]) -> Facts:
-    """What is known once all sizes are large, and L >= 2: `max(n, 16)` is n."""
+    """Return the facts that all sizes are large, and L >= 2: `max(n, 16)` is n."""
     facts = KNOWN
     for name in sorted(sizes - CACHE):
         facts = facts.with_symbol(name, (Poly.constant(LARGE),))
@@ -106,7 +106,7 @@ def grown(sizes: frozenset[str]) -> Facts:
 
 
 def _without_rounding(atom: Atom) -> Poly | None:
-    """e/m for floor(e/m), m of one term, without what divides L in e, and the logarithm of n for that of n - 2."""
+    """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n)) for that of n - 2."""
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
             return atom.argument.map_atoms(_without_divisors).map_atoms(_without_rounding) * atom.modulus**-1
@@ -119,35 +119,35 @@ def _without_rounding(atom: Atom) -> Poly | None:
 
 
 def _without_divisors(atom: Atom) -> Poly | None:
-    """0 for what is L at most."""
+    """Return 0 for an atom of at most L."""
     return ZERO if isinstance(atom, a.CommonDivisor) and Poly.symbol("L") in atom.parts else None
 
 
 def _degrees(monomial: Monomial) -> Degrees | None:
-    """The degrees of a product; None where a factor has none."""
-    found: dict[str, tuple[Fraction, int]] = {}
+    """Return the degrees of a product; None if a factor has none."""
+    degrees: dict[str, tuple[Fraction, int]] = {}
     for atom, power in monomial:
         if abs(power) > MAX_DEGREE:
             return None
         match atom:
             case Symbol(name=name):
-                own, log = Fraction(2) ** power, 0
+                exponential, log = Fraction(2) ** power, 0
             case a.CeilLog2(argument=argument) if (size := _proportional(argument)) is not None:
-                name, own, log = size, Fraction(1), power
+                name, exponential, log = size, Fraction(1), power
             case a.Exponential(base=base, exponent=exponent) if (size := _logarithm(exponent)) is not None:
-                name, own, log = size, Fraction(base) ** power, 0
+                name, exponential, log = size, Fraction(base) ** power, 0
             case _ if atom.names <= CACHE:
                 continue
             case _:
                 return None
         if name not in CACHE:
-            before = found.get(name, NONE)
-            found[name] = (before[0] * own, before[1] + log)
-    return found
+            before = degrees.get(name, NONE)
+            degrees[name] = (before[0] * exponential, before[1] + log)
+    return degrees
 
 
 def _proportional(value: Poly) -> str | None:
-    """The name of the size that an expression tends to a positive multiple of."""
+    """Return the name of the size n if the expression tends to c*n with c > 0."""
     lead = leading(value)
     match [] if lead is None else list(lead.terms.items()):
         case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE:
@@ -157,15 +157,15 @@ def _proportional(value: Poly) -> str | None:
 
 
 def _logarithm(exponent: Poly) -> str | None:
-    """N of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
+    """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
     level = a.single_atom(exponent)
     return _proportional(level.argument) if isinstance(level, a.CeilLog2) else None
 
 
 def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
-    """The degrees of what rounding changes a product by at most: those of the product without the rounded factor.
+    """Yield degrees that bound the change of a product by rounding: those of the product without the rounded factor.
 
-    And those of the product itself, where a quotient that is not negative is rounded down.
+    Also those of the product itself, where a nonnegative quotient is rounded down.
     """
     nested = [(atom, power) for atom, power in monomial if isinstance(atom, a.Floor) and _error(atom) != ONE]
     error = product(_error(atom) for atom, _ in nested if isinstance(atom, a.Floor))
@@ -179,17 +179,17 @@ def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, 
 
 
 def _error(atom: a.Floor) -> Poly:
-    """What rounding changes at most, in its order: more than 1 where a quotient inside is, as in m - b*floor(m/b)."""
+    """Bound the order of a rounding error: more than 1 where a quotient is nested, as in m - b*floor(m/b)."""
     inside = [(powers, atom) for powers in atom.argument.terms for atom, _ in powers if isinstance(atom, a.Floor)]
-    return ONE + sum((Poly({tuple(each for each in powers if each[0] != one): UNIT}) for powers, one in inside), ZERO)
+    return ONE + sum((Poly({tuple(part for part in powers if part[0] != q): UNIT}) for powers, q in inside), ZERO)
 
 
 def _upper(value: Poly) -> tuple[Degrees, ...] | None:
-    """The degrees of the terms of a product in which quotients count as what is divided."""
+    """Return the degrees of the terms of a product without rounding."""
     whole = value.map_atoms(_without_rounding)
-    degrees = [_degrees(each) for each in whole.terms]
-    known = tuple(each for each in degrees if each is not None)
-    return known if len(known) == len(degrees) else None
+    degrees = [_degrees(monomial) for monomial in whole.terms]
+    terms = tuple(degree for degree in degrees if degree is not None)
+    return terms if len(terms) == len(degrees) else None
 
 
 def _dominates(first: Degrees, second: Degrees, slow: Collection[str]) -> bool:

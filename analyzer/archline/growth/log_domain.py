@@ -1,4 +1,4 @@
-"""Facts about sizes, made ready for proofs: inequalities between monomials, alternatives, and exact bounds of terms."""
+"""Prepare facts about sizes for proofs: inequalities between monomials, alternatives, and exact bounds of terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHE_NAMES = ("Z", "L")
 
 @record(eq=False)
 class Alternatives:
-    """A fact that says: the inequalities of one of these branches hold at each point."""
+    """A fact by which the inequalities of at least one branch hold at each point."""
 
     document: dict[str, object]
     branches: tuple[tuple[Inequality, ...], ...]
@@ -32,7 +32,7 @@ class Alternatives:
 
 @record
 class _Comparison:
-    """left <= right, from the fact of this number."""
+    """The comparison left <= right, from the fact of the given number."""
 
     fact: int
     left: s.Expr
@@ -40,7 +40,7 @@ class _Comparison:
 
 
 class Domain:
-    """The points that questions are about: real sizes, each at least 1, that satisfy facts."""
+    """The points of questions: real sizes >= 1 that satisfy facts. Raises ArchlineError (AL482, AL483)."""
 
     def __init__(self, facts: Sequence[s.Fact] = ()) -> None:
         self.facts = tuple(facts)
@@ -48,19 +48,19 @@ class Domain:
             _check(fact)
         self.names = frozenset(name for fact in self.facts for name in names_of(fact))
         self._exponents = frozenset(name for fact in self.facts for name in e.exponents(fact))
-        comparisons = [each for number, fact in enumerate(self.facts) for each in _comparisons(number, fact)]
+        comparisons = [c for number, fact in enumerate(self.facts) for c in _comparisons(number, fact)]
         for number in _against_numbers(comparisons):
             raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
         self.bounds: list[DominanceBound] = []
-        for each in comparisons:
-            self.bounds.extend(_bounds(each))
+        for c in comparisons:
+            self.bounds.extend(_bounds(c))
         self.inequalities: list[Inequality] = []
         self.alternatives: list[Alternatives] = []
-        for each in comparisons:
-            self._add(each)
+        for c in comparisons:
+            self._add(c)
 
     def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
-        """What reads expressions in these names under the facts; some of them are exponents."""
+        """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""
         return Reader(self._absorption(self.has_cache(names)), exponents | self._exponents)
 
     @memoised
@@ -68,7 +68,7 @@ class Domain:
         return Absorption([*self.bounds, *([_cache_bound()] if cached else [])])
 
     def shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> Reader:
-        """A reader kept from one question to the next, with the steps of all: for questions without certificates."""
+        """Return a reader that questions without certificates share; it collects the steps of all questions."""
         return self._reader(self.has_cache(names), exponents)
 
     @memoised
@@ -76,16 +76,16 @@ class Domain:
         return Reader(self._absorption(cached), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
-        """Whether Z >= L is understood."""
-        held = self.names | frozenset(names)
-        return all(name in held for name in CACHE_NAMES)
+        """Whether Z >= L is implied, since both occur."""
+        occurring = self.names | frozenset(names)
+        return all(name in occurring for name in CACHE_NAMES)
 
     def known(self, names: Iterable[str]) -> list[Inequality]:
-        """The inequalities that hold at all points, when expressions in these names are compared."""
+        """Return the inequalities that hold at all points, when expressions in these names are compared."""
         return [*self.inequalities, self.cache_inequality] if self.has_cache(names) else self.inequalities
 
     def cone(self, names: Iterable[str], slow: fmpq) -> Cone:
-        """What is known everywhere, kept from one question to the next."""
+        """Return the cone of the inequalities that hold at all points, shared by questions."""
         return self._cone(self.has_cache(names), slow)
 
     @memoised
@@ -97,7 +97,7 @@ class Domain:
         return Inequality(size("L"), size("Z"), {"rule": "cache"})
 
     def _add(self, comparison: _Comparison) -> None:
-        """Read a comparison; one that is out of reach is left out, which weakens what can be proved and no more."""
+        """Read a comparison; one that is out of reach is omitted, which only weakens proofs."""
         try:
             sides = self._sides(comparison)
         except OutOfReachError:
@@ -111,7 +111,7 @@ class Domain:
             for right in rights:
                 because = {"rule": "fact", "fact": comparison.fact}
                 pairs = [Inequality(a, b, because) for a in left for b in right]
-                branches.append(tuple(each for each in pairs if not each.gap.never_shrinks))
+                branches.append(tuple(inequality for inequality in pairs if not inequality.gap.never_shrinks))
         if not all(branches):
             return
         if len(branches) == 1:
@@ -120,10 +120,10 @@ class Domain:
             self.alternatives.append(Alternatives({"rule": "fact", "fact": comparison.fact}, tuple(branches)))
 
     def _sides(self, comparison: _Comparison) -> tuple[Lattice, Lattice] | None:
-        """What the smaller side is at least, and the larger at most; None where the fact says nothing."""
+        """Return a lower bound of the smaller side and an upper bound of the larger; None if the fact is void."""
         terms = e.added(e.expand(comparison.left), e.scaled(e.expand(comparison.right), Constant(fmpq(-1))))
-        small = {term: each for term, each in terms.items() if each.sign() > 0}
-        large = {term: -each for term, each in terms.items() if each.sign() < 0}
+        small = {term: coefficient for term, coefficient in terms.items() if coefficient.sign() > 0}
+        large = {term: -coefficient for term, coefficient in terms.items() if coefficient.sign() < 0}
         if not small:
             return None
         if not large:
@@ -138,23 +138,23 @@ def _nowhere(fact: s.Fact, message: str) -> ArchlineError:
 
 
 def _against_numbers(comparisons: Iterable[_Comparison]) -> Iterator[int]:
-    """The facts by which a size is above one number and below a smaller one."""
-    least: dict[str, int] = {}
-    most: dict[str, int] = {}
-    for each in comparisons:
-        match each.left, each.right:
+    """Yield the facts by which a size is above one number and below a smaller one."""
+    lower: dict[str, int] = {}
+    upper: dict[str, int] = {}
+    for comparison in comparisons:
+        match comparison.left, comparison.right:
             case s.Integer(value=number), s.Name(id=name):
-                least[name] = max(number, least.get(name, number))
+                lower[name] = max(number, lower.get(name, number))
             case s.Name(id=name), s.Integer(value=number):
-                most[name] = min(number, most.get(name, number))
+                upper[name] = min(number, upper.get(name, number))
             case _:
                 continue
-        if name in least and name in most and least[name] > most[name]:
-            yield each.fact
+        if name in lower and name in upper and lower[name] > upper[name]:
+            yield comparison.fact
 
 
 def _check(fact: s.Fact) -> None:
-    """Raise ArchlineError (AL482) for what is no fact about sizes."""
+    """Raise ArchlineError (AL482) unless this is a fact about sizes."""
     match fact:
         case s.Binary(op="and" | "or", left=left, right=right):
             _check(left)
@@ -190,7 +190,7 @@ def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
 
 
 def _surely_positive(expr: s.Expr) -> bool:
-    """Whether it is, without a difference: a certificate shows those of the two sides only."""
+    """Whether an expression is proved positive without differences: certificates show those of the two sides only."""
     reader = Reader(Absorption([]))
     try:
         return reader.read(expr).lower is not None and not reader.steps
@@ -199,7 +199,7 @@ def _surely_positive(expr: s.Expr) -> bool:
 
 
 def _surely_at_least_one(base: s.Expr) -> bool:
-    """Whether powers of the base are at least 1: those of 1/2 are at most that."""
+    """Whether powers of the base are at least 1: powers of 1/2 are at most 1."""
     if isinstance(base, s.Name):
         return True
     try:
@@ -210,24 +210,24 @@ def _surely_at_least_one(base: s.Expr) -> bool:
 
 
 def _never_negative(term: Term) -> bool:
-    """Whether no factor may be negative: dropping a negative term would turn a bound round."""
+    """Whether no factor may be negative: dropping a negative term would reverse a bound."""
     reader = Reader(Absorption([]))
-    return all(isinstance(each.expr, s.Name) or reader.read(each.expr).nonnegative for each in term.powers)
+    return all(isinstance(base.expr, s.Name) or reader.read(base.expr).nonnegative for base in term.powers)
 
 
 def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
-    """What a comparison with one term on its larger side says exactly of each term on the smaller."""
+    """Yield an exact bound of each smaller term by the single larger term of a comparison."""
     try:
         terms = e.added(e.expand(comparison.left), e.scaled(e.expand(comparison.right), Constant(fmpq(-1))))
-        if not (all(each.is_rational for each in terms.values()) and all(map(_never_negative, terms))):
+        if not (all(coefficient.is_rational for coefficient in terms.values()) and all(map(_never_negative, terms))):
             return
-        large = [(term, -each.rational) for term, each in terms.items() if each.rational < 0]
+        large = [(term, -coefficient.rational) for term, coefficient in terms.items() if coefficient.rational < 0]
         if len(large) == 1:
             ((greatest, amount),) = large
-            for term, each in terms.items():
-                if each.rational > 0:
+            for term, coefficient in terms.items():
+                if coefficient.rational > 0:
                     yield DominanceBound(
-                        term, greatest, amount / each.rational, {"rule": "fact", "fact": comparison.fact}
+                        term, greatest, amount / coefficient.rational, {"rule": "fact", "fact": comparison.fact}
                     )
     except OutOfReachError:
         return
@@ -239,5 +239,5 @@ def _cache_bound() -> DominanceBound:
 
 
 def names_of(value: s.Fact) -> frozenset[str]:
-    """The sizes in an expression or fact."""
+    """Return the sizes in an expression or fact."""
     return s.names(value) - {"pi"}

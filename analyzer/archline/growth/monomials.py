@@ -1,4 +1,4 @@
-"""Products of powers: of sizes and logarithms in growth orders, of factors of any kind in normal forms.
+"""Represent products of powers: of sizes and logarithms in growth orders, of factors of any kind in normal forms.
 
 Every growth that is shown is written here, in the language's syntax.
 """
@@ -22,7 +22,7 @@ MAX_TIMES = 12
 
 
 class Base(Protocol):
-    """What is raised to powers: hashable, ordered, and `str` writes it."""
+    """A hashable, ordered value that is raised to powers; `str` writes it."""
 
     def __hash__(self) -> int: ...
 
@@ -34,7 +34,7 @@ B = TypeVar("B", bound=Base)
 
 @record(eq=False)
 class Monomial(Generic[B]):
-    """A product of bases to powers that are not zero."""
+    """A product of bases to nonzero powers."""
 
     powers: Mapping[B, Constant]
 
@@ -75,46 +75,45 @@ class Monomial(Generic[B]):
 
     @property
     def never_grows(self) -> bool:
-        """Whether no power is positive, so that it is at most 1 where no base is less."""
+        """Whether no power is positive; the monomial is at most 1 where all bases are at least 1."""
         return all(power.sign() <= 0 for power in self.powers.values())
 
     @property
     def never_shrinks(self) -> bool:
-        """Whether no power is negative, so that it is at least 1 where all bases are."""
+        """Whether no power is negative; the monomial is at least 1 where all bases are at least 1."""
         return all(power.sign() >= 0 for power in self.powers.values())
 
     @property
     def is_rational(self) -> bool:
-        """Whether all powers are rational."""
         return all(power.is_rational for power in self.powers.values())
 
     def rational(self, base: B) -> fmpq:
-        """The power of a base, where that is rational."""
+        """Return the power of a base, which must be rational."""
         return self.powers.get(base, NOTHING).rational
 
     def document(self) -> dict[str, str]:
-        """For certificates: each base with its power, in the language's syntax."""
+        """Encode each base with its power, in the language's syntax, for certificates."""
         return {str(base): str(power) for base, power in sorted(self.powers.items(), key=lambda pair: str(pair[0]))}
 
     def __str__(self) -> str:
         return self.text(sorted(self.powers))
 
     def tree(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> s.Expr:
-        """A multiple as an expression, its bases in an order or as they come."""
+        """Build a multiple as an expression, its bases in the given order or as they are stored."""
         bases = list(self.powers if order is None else order)
         above = [_power(base, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
         below = [_power(base, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
-        rational, others = coefficient.factors()
-        return b.multiple(rational, [*others, *above], below)
+        rational, irrationals = coefficient.factors()
+        return b.multiple(rational, [*irrationals, *above], below)
 
     def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
-        """The same in the language's syntax: `2*n^3/(P*sqrt(M))`."""
+        """Format a multiple in the language's syntax: `2*n^3/(P*sqrt(M))`."""
         return format_expression(self.tree(order, coefficient))
 
 
 @record(eq=False, slots=True)
 class Factor:
-    """A size, or a part that is not a sum of terms itself: `key` writes it, `expr` is it."""
+    """A size, or a subexpression `expr` that is not a sum of terms; `key` is its text."""
 
     key: str
     expr: s.Expr
@@ -137,12 +136,12 @@ Term: TypeAlias = Monomial[Factor]
 
 @lru_cache(maxsize=4096)
 def factor(name: str) -> Factor:
-    """A size."""
+    """Return a size as a base of powers."""
     return Factor(name, b.name(name))
 
 
 def single(base: B) -> Monomial[B]:
-    """A base to the power 1."""
+    """Return a base to the power 1."""
     return Monomial({base: UNITY})
 
 
@@ -165,13 +164,13 @@ def _power(base: Base, power: Constant) -> s.Expr:
 
 
 def _short_power(power: Constant) -> tuple[fmpq, fmpq] | None:
-    """2^(power*n) as a short number to a positive multiple of n; None where there is none."""
+    """Write 2^(power*n) as a short number to a positive multiple of n; None if that is impossible."""
     shares = power.logarithms
     if not shares:
         return None
-    whole = lcm(*(int(each.q) for each in shares.values()))
-    common = fmpq(gcd(*(int((each * whole).p) for each in shares.values())), whole)
-    times = {prime: int((each / common).p) for prime, each in shares.items()}
+    whole = lcm(*(int(share.q) for share in shares.values()))
+    common = fmpq(gcd(*(int((share * whole).p) for share in shares.values())), whole)
+    times = {prime: int((share / common).p) for prime, share in shares.items()}
     if max(map(abs, times.values())) > MAX_TIMES:
         return None
-    return prod((fmpq(prime) ** each for prime, each in times.items()), start=fmpq(1)), common
+    return prod((fmpq(prime) ** exponent for prime, exponent in times.items()), start=fmpq(1)), common

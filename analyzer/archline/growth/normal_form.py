@@ -1,4 +1,4 @@
-"""Expressions as sums of terms with signed coefficients, so that what cancels does."""
+"""Expand the sizes of a cost into sums of terms with signed coefficients, so that equal terms cancel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNIT_TERM: Term = Monomial({})
 
 
 def constant(expr: s.Expr) -> Constant | None:
-    """The value of an expression without names. OutOfReachError where it is out of reach."""
+    """Evaluate an expression without names, else None. Raises OutOfReachError, ArchlineError (AL480)."""
     match expr:
         case s.Integer(value=value):
             return Constant(fmpq(value))
@@ -47,8 +47,8 @@ def constant(expr: s.Expr) -> Constant | None:
             second = None if first is None else constant(right)
             return None if first is None or second is None else _binary(op, first, second)
         case s.Call(function=function, arguments=arguments) if function in FUNCTIONS and arguments:
-            values = [constant(each) for each in arguments]
-            return None if None in values else _call(function, [each for each in values if each is not None])
+            values = [constant(argument) for argument in arguments]
+            return None if None in values else _call(function, [number for number in values if number is not None])
         case s.Call(function="exp", arguments=(inner,)) if (power := constant(inner)) is not None:
             return enclosed(f"exp({power})", lambda: power.enclosure().exp(), expr) if power else UNITY
         case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
@@ -75,12 +75,12 @@ def _binary(op: str, left: Constant, right: Constant) -> Constant:
 
 
 def _call(function: str, values: list[Constant]) -> Constant:
-    first, *others = values
+    first, *rest = values
     match function:
         case "min" | "max":
-            for other in others:
-                sign = (other - first).sign()
-                first = other if sign == (1 if function == "max" else -1) else first
+            for candidate in rest:
+                sign = (candidate - first).sign()
+                first = candidate if sign == (1 if function == "max" else -1) else first
             return first
         case "sqrt":
             return first.power(HALF) if first else first
@@ -107,7 +107,7 @@ def _floor(value: Constant) -> Constant:
 
 
 def has_minus(expr: s.Expr) -> bool:
-    """Whether a part that is not constant is subtracted, or anything is subtracted from one."""
+    """Whether anything is subtracted in an expression, exponents aside."""
     match expr:
         case s.Unary():
             return True
@@ -118,7 +118,7 @@ def has_minus(expr: s.Expr) -> bool:
         case s.Binary(left=left, right=right):
             return has_minus(left) or has_minus(right)
         case s.Call(arguments=arguments):
-            return any(has_minus(each) for each in arguments)
+            return any(has_minus(argument) for argument in arguments)
         case s.Integer() | s.Real() | s.Name() | s.Element() | s.Reshape():
             return False
 
@@ -129,7 +129,7 @@ def _factor(key: str, expr: s.Expr) -> Term:
 
 
 def alone(term: Term) -> s.Expr | None:
-    """The expression of a factor that is the whole term."""
+    """Return the expression of a factor that is the whole term."""
     if len(term.powers) == 1:
         ((factor, power),) = term.powers.items()
         if power == UNITY:
@@ -139,20 +139,20 @@ def alone(term: Term) -> s.Expr | None:
 
 @lru_cache(maxsize=4096)
 def exponents(expr: s.Expr) -> frozenset[str]:
-    """The sizes in exponents, those in logarithms aside."""
-    powers = (each.right for each in s.nodes(expr) if isinstance(each, s.Binary) and each.op == "^")
-    return frozenset(name for each in powers for name in _in_arithmetic(each))
+    """Return the sizes in exponents, except in logarithms."""
+    powers = (node.right for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^")
+    return frozenset(name for exponent in powers for name in _in_arithmetic(exponent))
 
 
 def has_steep_power(expr: s.Expr) -> bool:
-    """Whether it has a power as n^n or 2^(n^2): not of a number to a sum of multiples of sizes and logarithms."""
-    powers = [each for each in s.nodes(expr) if isinstance(each, s.Binary) and each.op == "^" and s.names(each.right)]
-    return any(s.names(each.left) or not _is_linear(each.right) for each in powers)
+    """Whether a power is none of a number to a sum of multiples of sizes and logarithms, such as n^n or 2^(n^2)."""
+    powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
+    return any(s.names(power_.left) or not _is_linear(power_.right) for power_ in powers)
 
 
 def _is_linear(expr: s.Expr) -> bool:
     factors = (alone(term) for term in expand(expr) if term.powers)
-    return all(isinstance(each, s.Name) or (isinstance(each, s.Call) and each.function == "log2") for each in factors)
+    return all(isinstance(base, s.Name) or (isinstance(base, s.Call) and base.function == "log2") for base in factors)
 
 
 def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
@@ -168,7 +168,7 @@ def _in_arithmetic(expr: s.Expr) -> frozenset[str]:
 
 
 def expand(expr: s.Expr) -> Sum:
-    """The expression as a sum of terms."""
+    """Return the expression as a sum of terms."""
     value = constant(expr)
     if value is not None:
         return {UNIT_TERM: value} if value else {}
@@ -199,24 +199,24 @@ def expand(expr: s.Expr) -> Sum:
 
 
 def multiplied_out(expr: s.Expr) -> Sum:
-    """The expression as a sum of terms, where the largest and the smallest of equal arguments is one of them."""
+    """Return the expression as a sum of terms; max(a, a) and min(a, a) are a."""
     return expand(rewritten(expr, _of_equal))
 
 
 def _of_equal(expr: s.Expr) -> s.Expr | None:
     match expr:
-        case s.Call(function="max" | "min", arguments=(first, *rest)) if all(same(first, each) for each in rest):
+        case s.Call(function="max" | "min", arguments=(first, *rest)) if all(same(first, arg) for arg in rest):
             return rewritten(first, _of_equal)
         case _:
             return None
 
 
 def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
-    """b^(c*n + d) as b^d times the power c*log2(b) of 2^n; a factor of its own where the exponent is no such sum."""
+    """Expand b^(c*n + d) to b^d times the power c*log2(b) of 2^n; a single factor for other exponents."""
     coefficient, term = UNITY, UNIT_TERM
-    for each, times in exponent.items():
-        name = alone(each)
-        if not each.powers:
+    for monomial, times in exponent.items():
+        name = alone(monomial)
+        if not monomial.powers:
             coefficient = base.power(times)
         elif isinstance(name, s.Name):
             two = s.Binary("^", s.Integer(2, span=expr.span), name, span=expr.span)
@@ -228,14 +228,14 @@ def _exponential(base: Constant, exponent: Sum, expr: s.Expr) -> Sum:
 
 
 def _raised(base: s.Expr, exponent: Constant) -> Sum:
-    """base^exponent: a power of a term, a product of sums, or a factor of its own."""
+    """Expand base^exponent to a power of a term, a product of sums, or a single factor."""
     if not exponent:
         return {UNIT_TERM: UNITY}
     terms = expand(base)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
         whole = exponent.is_rational and exponent.rational.q == 1
-        # The square root of the square of what may be negative is not itself.
+        # sqrt(x^2) is not x where x may be negative.
         if whole or (coefficient.sign() > 0 and all(_surely_positive(factor.expr) for factor in term.powers)):
             return {term.power(exponent): coefficient.power(exponent)}
     if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
@@ -252,7 +252,7 @@ def _surely_positive(expr: s.Expr) -> bool:
 
 
 def is_exponential(expr: s.Expr) -> bool:
-    """Whether it is 2^n for a size n."""
+    """Whether an expression is 2^n for a size n."""
     match expr:
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name()):
             return True
@@ -261,7 +261,7 @@ def is_exponential(expr: s.Expr) -> bool:
 
 
 def added(left: Sum, right: Sum) -> Sum:
-    """The sum of two sums."""
+    """Return the sum of two sums."""
     result = dict(left)
     for term, coefficient in right.items():
         _add(result, term, coefficient)
@@ -277,14 +277,14 @@ def _add(terms: dict[Term, Constant], term: Term, coefficient: Constant) -> None
 
 
 def sum_text(terms: Sum) -> Formula:
-    """A sum in the language's syntax, what is subtracted last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
-    signs = {term: coefficient.sign() for term, coefficient in terms.items()}
-    ordered = sorted(terms.items(), key=lambda each: signs[each[0]] < 0)
-    return Formula(b.total((signs[x] < 0, x.tree(coefficient=one.scaled(signs[x]))) for x, one in ordered))
+    """Format a sum in the language's syntax, subtracted terms last: `2*n^3/(P*sqrt(M)) - 3*n^2/P`."""
+    signs = {term: c.sign() for term, c in terms.items()}
+    ordered = sorted(terms.items(), key=lambda pair: signs[pair[0]] < 0)
+    return Formula(b.total((signs[x] < 0, x.tree(coefficient=c.scaled(signs[x]))) for x, c in ordered))
 
 
 def scaled(value: Sum, factor: Constant) -> Sum:
-    """A sum times a constant."""
+    """Return a sum times a constant."""
     return {term: coefficient * factor for term, coefficient in value.items()}
 
 
@@ -292,17 +292,17 @@ def _multiplied(left: Sum, right: Sum) -> Sum:
     if len(left) * len(right) > MAX_TERMS:
         raise OutOfReachError("the expression has too many terms")
     result: dict[Term, Constant] = {}
-    for first, one in left.items():
-        for second, two in right.items():
-            _add(result, first * second, one * two)
+    for first, first_coefficient in left.items():
+        for second, second_coefficient in right.items():
+            _add(result, first * second, first_coefficient * second_coefficient)
     return result
 
 
 def multiple(f: s.Expr, g: s.Expr) -> Constant | None:
-    """The positive constant that f is g times, term by term; None where there is none. OutOfReachError."""
-    one, other = expand(f), expand(g)
-    if not other or one.keys() != other.keys():
+    """Return the positive constant c with f = c*g, term by term; None if there is none. Raises OutOfReachError."""
+    left, right = expand(f), expand(g)
+    if not right or left.keys() != right.keys():
         return None
-    term = next(iter(other))
-    times = one[term] * other[term].power(Constant(fmpq(-1)))
-    return times if times.sign() > 0 and one == scaled(other, times) else None
+    term = next(iter(right))
+    times = left[term] * right[term].power(Constant(fmpq(-1)))
+    return times if times.sign() > 0 and left == scaled(right, times) else None

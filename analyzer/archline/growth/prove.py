@@ -1,10 +1,10 @@
-"""Proof search for f = O(g): a linear program for each pair of clauses, and cases where one program does not decide.
+"""Search a proof of f = O(g): a linear program for each pair of clauses, and cases where one program does not decide.
 
 f is the largest of several clauses, each the smallest of its monomials, g the smallest of several, each the largest of
 its monomials. So f = O(g) if and only if every clause of f is bounded by every clause of g.
 
-The program that looks for a direction lets logarithms be anything small. What it proposes is tried as a counterexample;
-where its logarithms do not go together, plain curves are.
+The program that looks for a direction lets logarithms be anything small. Its proposal is tried as a counterexample;
+where its logarithms are inconsistent, simple curves are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PRECISION = 400
 
 
 def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
-    """The logarithm of a monomial in a direction, near enough for a proposal."""
+    """Return the logarithm of a monomial in a direction, near enough for a proposal."""
     total = ZERO
     for atom, power in monomial.powers.items():
         total += near(power) * values.get(atom, ZERO)
@@ -42,7 +42,7 @@ def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
 
 
 def near(power: Constant) -> fmpq:
-    """A rational close to a constant."""
+    """Return a rational close to a constant."""
     return power.rational if power.is_rational else exactly(power.enclosed(PRECISION).mid())
 
 
@@ -55,7 +55,7 @@ SLOW = fmpq(1, 1 << 48)
 
 @record
 class ProofCase:
-    """One case of a split: what it assumes, and the proof under it."""
+    """One case of a split: the inequalities that it assumes, and the proof under them."""
 
     assumed: tuple[Inequality, ...]
     proof: Tree
@@ -63,7 +63,7 @@ class ProofCase:
 
 @record
 class Cases:
-    """A split into cases of which one holds at each point; `document` says why."""
+    """A split into cases that cover all points; `document` gives the reason."""
 
     document: Mapping[str, object]
     cases: tuple[ProofCase, ...]
@@ -74,7 +74,7 @@ _Split: TypeAlias = tuple[Mapping[str, object], tuple[tuple[Inequality, ...], ..
 
 
 class Search:
-    """One question; `divergence` is set as soon as a counterexample is verified."""
+    """The search for a proof of one question; `divergence` is set when a counterexample is verified."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class Search:
         self.divergence: Divergence | None = None
 
     def prove(self, left: Sequence[Clause], right: Sequence[Clause]) -> list[Tree] | None:
-        """A proof for every pair of clauses; None where one was not found."""
+        """Prove every pair of clauses; None if one pair has no proof."""
         pairs = [(_ordered(small), _ordered(large)) for small in left for large in right]
         proofs: list[Tree | None] = []
-        # Without cases first: a counterexample for one pair makes proofs for the others needless.
+        # Without cases first: a counterexample for one pair makes the remaining proofs needless.
         for small, large in pairs:
             proof: Tree | None = at_a_glance(small, large)
             if proof is None:
@@ -103,7 +103,7 @@ class Search:
             if self.divergence is not None:
                 return None
             proofs.append(proof)
-        # Cases take long; what simple curves show need not wait for them.
+        # Cases take long; simple curves are tried before them.
         if None in proofs and self._refuter is not None:
             self.divergence = self._refuter.by_trial(FEW_TRIALS)
             if self.divergence is not None:
@@ -117,12 +117,12 @@ class Search:
         return [proof for proof in proofs if proof is not None]
 
     def _decide(self, left: Sequence[Powers], right: Sequence[Powers], cone: Cone, depth: int) -> Tree | None:
-        """A proof in a case, or a counterexample, or neither."""
+        """Prove a pair of clauses in a case, or set a counterexample; None otherwise."""
         self._left -= 1
         if self._left < 0:
             return None
         base = right[0].inverse()
-        rows = cone.rows([each * base for each in (*left, *right[1:])])
+        rows = cone.rows([monomial * base for monomial in (*left, *right[1:])])
         answer = solve(left, right, rows.inequalities, self._bits)
         if isinstance(answer, Proof):
             return answer
@@ -151,18 +151,18 @@ class Search:
             if self.divergence is not None:
                 return None
             cases.append(None if proof is None else ProofCase(assumed, proof))
-        found = tuple(each for each in cases if each is not None)
-        return Cases(document, found) if len(found) == len(cases) else None
+        proved = tuple(case for case in cases if case is not None)
+        return Cases(document, proved) if len(proved) == len(cases) else None
 
     def _splits(self, answer: Direction, rows: Rows, depth: int) -> Iterator[_Split]:
-        """Cases that the direction does not fall into as a whole, the most informative first."""
+        """Yield splits whose cases all exclude the direction, the most informative first."""
         values = answer.values
         for atom in rows.open_logs:
             assert atom.argument is not None
             yield _comparison(atom.argument, NO_GROWTH, depth)
-        for each in self._domain.alternatives:
-            if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in each.branches):
-                yield _alternatives(each, depth)
+        for fact in self._domain.alternatives:
+            if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in fact.branches):
+                yield _alternatives(fact, depth)
         yield from _log_orders(rows, values, depth)
 
 
@@ -182,7 +182,7 @@ def _assumed(small: Powers, large: Powers, depth: int) -> Inequality:
 
 
 def _comparison(left: Powers, right: Powers, depth: int) -> _Split:
-    """Left <= right, or right <= left."""
+    """Split into the cases left <= right and right <= left."""
     document = {"rule": "compare", "left": left.document(), "right": right.document()}
     return document, ((_assumed(left, right, depth),), (_assumed(right, left, depth),))
 
@@ -193,14 +193,14 @@ def _alternatives(fact: Alternatives, depth: int) -> _Split:
 
 
 def _log_orders(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
-    """V <= w^k or w^k <= v, where the direction has the first and yet log(v) above log(w)."""
+    """Split into v <= w^k and w^k <= v, where the direction has the first and yet log(v) above log(w)."""
     for power, small, large in _disordered(rows, values):
         yield _comparison(small, large.power(Constant(power)), depth)
 
 
 def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmpq, Powers, Powers]]:
-    """Powers k and monomials v <= w^k in the direction, that has log(v) above log(w)."""
-    found = []
+    """Find powers k and monomials v <= w^k in a direction that has log(v) above log(w)."""
+    result = []
     for small in rows.logs:
         for large in rows.logs:
             assert small.argument is not None
@@ -209,5 +209,5 @@ def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmp
             if values.get(small, 0) > values.get(large, 0) and w > 0:
                 power = max(fmpq(1), fmpq((2 * v / w).ceil()))
                 if power < MAX_POWER:
-                    found.append((power, small.argument, large.argument))
-    return sorted(found, key=lambda each: (each[0], str(each[1]), str(each[2])))
+                    result.append((power, small.argument, large.argument))
+    return sorted(result, key=lambda triple: (triple[0], str(triple[1]), str(triple[2])))

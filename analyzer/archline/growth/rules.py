@@ -1,4 +1,4 @@
-"""Rules about expressions whose growth is asked for (AL480 to AL483)."""
+"""List the rules about expressions in sizes whose growth is asked for (AL480 to AL483)."""
 
 from archline.language.diagnostics import Rule
 

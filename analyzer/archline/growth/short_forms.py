@@ -1,4 +1,4 @@
-"""Long forms and growths by their first or leading terms."""
+"""Shorten long forms and growths to their first or leading terms, so that a line of output holds them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from archline.expr.text import behind
 from archline.growth.leading_terms import CACHE, leading
 
 FULL = 44
-"""Characters of a form that is shown in full."""
+"""Forms of up to this number of characters are shown in full."""
 CUT = "..."
-"""What stands for more terms, behind their signs; they are shown with `--all`."""
+"""The mark for omitted terms, after their signs; `--all` shows them."""
 MOST = 110
-"""Characters of a growth that is shown."""
+"""Growths of up to this number of characters are shown in full."""
 
 
 def short_growth(text: str) -> str:
-    """A growth, or its first terms."""
+    """Return a growth as text, cut to its first terms where it is long."""
     return cut(text, MOST)
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or the first of its terms, those of the highest degree, and the signs of the others.
+    """Return the text, or its first terms, those of the highest degree, and the signs of the omitted terms.
 
-    A first term that is up to twice as long as the limit is not cut inside its brackets.
+    A first term of up to twice the limit is not cut inside its brackets.
     """
     if len(text) <= most:
         return text
@@ -38,7 +38,7 @@ def cut(text: str, most: int) -> str:
     if end == len(text):
         return text
     # Without the terms that are subtracted a lower bound would be none.
-    signs = {text[each + 1] for each in whole or ends if each >= end}
+    signs = {text[place + 1] for place in whole or ends if place >= end}
     return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{CUT}"
 
 
@@ -54,11 +54,11 @@ def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> s
 
 
 def lead_of(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
-    """Its leading terms as all sizes grow, or, where they are not known, as `slow` ones and divisors do more slowly."""
+    """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly."""
     return leading(value) or leading(value, slow | divisors(value))
 
 
 def divisors(value: Poly) -> frozenset[str]:
-    """The sizes that arrays are cut by, as b in ceil(n/b)."""
+    """Return the sizes by which arrays are divided in blocks, such as b in ceil(n/b)."""
     moduli = (atom.modulus for atom in value.atoms_within() if isinstance(atom, Floor))
-    return frozenset(name for each in moduli for name in each.names) - CACHE
+    return frozenset(name for modulus in moduli for name in modulus.names) - CACHE

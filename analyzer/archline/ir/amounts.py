@@ -105,17 +105,17 @@ def up_to(amount: Amount) -> Amount:
     return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
 
-def tighter_amount(one: Amount, other: Amount, facts: Facts) -> Amount:
-    """Combine two bounds of one count; the upper one is that of `other` if neither is proved tighter."""
-    if one == other or isinstance(other, UnknownAmount) or (isinstance(one, KnownAmount) and one.exact):
-        return one
-    if isinstance(one, UnknownAmount):
-        return other
-    short = len(one.upper.terms) <= max(MAX_TERMS, len(other.upper.terms))
-    upper = one.upper if short and facts.nonnegative(other.upper - one.upper) else other.upper
-    if upper is not one.upper and not one.upper.has_more_atoms_than(MAX_ATOMS):
-        upper = facts.minimum(upper, one.upper)
-    return KnownAmount(facts.maximum(one.lower, other.lower), upper)
+def tighter_amount(first: Amount, second: Amount, facts: Facts) -> Amount:
+    """Combine two bounds of one count; the upper one is that of `second` if neither is proved tighter."""
+    if first == second or isinstance(second, UnknownAmount) or (isinstance(first, KnownAmount) and first.exact):
+        return first
+    if isinstance(first, UnknownAmount):
+        return second
+    short = len(first.upper.terms) <= max(MAX_TERMS, len(second.upper.terms))
+    upper = first.upper if short and facts.nonnegative(second.upper - first.upper) else second.upper
+    if upper is not first.upper and not first.upper.has_more_atoms_than(MAX_ATOMS):
+        upper = facts.minimum(upper, first.upper)
+    return KnownAmount(facts.maximum(first.lower, second.lower), upper)
 
 
 def choose_by_indicator(taken: Poly, first: Amount, second: Amount) -> Amount:

@@ -27,7 +27,7 @@ MAX_DEGREE = 16
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
-# What is at least 0
+# Constraints
 def negate_condition(condition: s.Expr) -> s.Expr:
     """Return the negation of a condition."""
     match condition:
@@ -93,7 +93,7 @@ def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
 def implied_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
     """Return values that are nonnegative whenever a condition holds."""
     first, *others = disjunctive_form(condition, scope)
-    return tuple(each for each in first if all(each in other for other in others))
+    return tuple(value for value in first if all(value in alternative for alternative in others))
 
 
 def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
@@ -137,23 +137,23 @@ def scope_after(statement: s.Stmt, scope: Names) -> Names:
     """Return the scope after a statement: a `let` names a value, an `assume` adds a fact."""
     if statement.named and not scope.module.is_view(statement.named[1]):
         name, value = statement.named
-        found = known_value(value, scope)
-        return scope.without_value(name) if found is None else scope.with_value(name, scope.facts.simplify(found))
+        number = known_value(value, scope)
+        return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
     return assuming_facts(scope, *statement.assumed) if statement.assumed else scope
 
 
-# What is 1 where they hold, and 0 elsewhere
+# Indicators
 def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
     """Return 1 where a condition on sizes and indices holds, and 0 elsewhere; None if data decides."""
-    found = indicator_bounds(condition, scope, counted)
-    return found.lower if found.exact else None
+    bounds = indicator_bounds(condition, scope, counted)
+    return bounds.lower if bounds.exact else None
 
 
 def some_fact_excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
     """Test whether one of several facts is known to be false everywhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
-    known = (indicator(each, scope) for each in conditions)
-    return any(each is not None and scope.facts.nonnegative(-scope.facts.simplify(each)) for each in known)
+    known = (indicator(condition, scope) for condition in conditions)
+    return any(value is not None and scope.facts.nonnegative(-scope.facts.simplify(value)) for value in known)
 
 
 def is_refuted(fact: s.Fact, scope: Scope) -> bool:
@@ -169,15 +169,15 @@ def indicator_bounds(condition: s.Expr, scope: Scope, counted: Counted = lambda 
         case s.Binary(op="and", left=left, right=right):
             return _conjunction_amount(left, right, scope, counted)
         case s.Binary(op="or", left=left, right=right):
-            neither = [s.Unary("not", each, span=each.span) for each in (left, right)]
+            neither = [s.Unary("not", side, span=side.span) for side in (left, right)]
             return _complement_amount(_conjunction_amount(neither[0], neither[1], scope, counted))
         case s.Binary(op=op) if op in OPPOSITE:
             apart = comparison_difference(condition, scope)
             # Indicators are built for integers; a logarithm or root may lie between them.
             if apart is None or has_function(apart):
                 return MAYBE
-            found = scope.facts.simplify(_comparison(op, apart, scope.facts))
-            return exact_amount(found) if found.is_constant or counted(found) else MAYBE
+            value = scope.facts.simplify(_comparison(op, apart, scope.facts))
+            return exact_amount(value) if value.is_constant or counted(value) else MAYBE
         case _:
             return MAYBE
 
@@ -204,20 +204,20 @@ def is_summable(found: Poly, scope: Scope) -> bool:
 
 def _cuts(atom: Atom, scope: Scope) -> bool:
     argument, *others = atom.parts
-    if not isinstance(atom, a.PositivePart | a.Floor) or not all(each.names <= scope.fixed for each in others):
+    if not isinstance(atom, a.PositivePart | a.Floor) or not all(part.names <= scope.fixed for part in others):
         return False
-    moving = [[(each, power) for each, power in m if not each.names <= scope.fixed] for m in argument.terms]
+    moving = [[(factor, power) for factor, power in m if not factor.names <= scope.fixed] for m in argument.terms]
     return all(
-        not each or (len(each) == 1 and each[0][1] == 1 and is_summable(Poly.of_atom(each[0][0]), scope))
-        for each in moving
+        not factors or (len(factors) == 1 and factors[0][1] == 1 and is_summable(Poly.of_atom(factors[0][0]), scope))
+        for factors in moving
     )
 
 
 def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
     """The indicator that an integer difference compares with 0 by an operator."""
-    found = _remainder_test(difference, facts)
-    if found is not None:
-        below, mirrored, limit = found
+    test = _remainder_test(difference, facts)
+    if test is not None:
+        below, mirrored, limit = test
         return _by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
 
     return _by_thresholds(op, lambda limit: _never_negative(limit - 1 - difference, facts), ZERO)
@@ -229,19 +229,19 @@ def _never_negative(value: Poly, facts: Facts) -> Poly:
     floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
     """
     value = without_floor(value, facts)
-    symbols = [each for each in value.atoms() if isinstance(each, Symbol)]
+    symbols = [atom for atom in value.atoms() if isinstance(atom, Symbol)]
     parts = value.coefficients(symbols[0]) if len(value.atoms()) == len(symbols) == 1 else {}
     if not 2 <= max(parts, default=0) <= MAX_DEGREE or min(parts) < 0:
         return facts.positive_part(value + 1) - facts.positive_part(value)
     number = Poly.of_atom(symbols[0])
-    scale = lcm(*(int(each.constant_term.q) for each in parts.values()))
+    scale = lcm(*(int(part.constant_term.q) for part in parts.values()))
     coefficients = [int((parts.get(power, ZERO).constant_term * scale).p) for power in range(max(parts) + 1)]
     changes, everywhere = _sign_changes(coefficients)
-    found = ONE if everywhere else ZERO
+    total = ONE if everywhere else ZERO
     for change in changes:
         reached = facts.positive_part(number - change + 1) - facts.positive_part(number - change)
-        found, everywhere = (found - reached if everywhere else found + reached), not everywhere
-    return found
+        total, everywhere = (total - reached if everywhere else total + reached), not everywhere
+    return total
 
 
 def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
@@ -250,26 +250,26 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
     Between the changes of p(x + 1) - p(x) >= 0, which are found first, p is monotone.
     """
 
-    def value(x: int) -> int:
-        return reduce(lambda total, each: total * x + each, reversed(coefficients), 0)
+    def evaluate_at(x: int) -> int:
+        return reduce(lambda total, coefficient: total * x + coefficient, reversed(coefficients), 0)
 
     if not any(coefficients[1:]):
-        return [], value(0) >= 0
-    # All real zeros lie between these.
+        return [], evaluate_at(0) >= 0
+    # All real zeros lie between -far and far.
     far = 2 + sum(map(abs, coefficients))
     degree = len(coefficients)
     steps = [sum(comb(k, j) * coefficients[k] for k in range(j + 1, degree)) for j in range(degree - 1)]
-    ends = [-far, *(each for each in _sign_changes(steps)[0] if -far < each < far), far]
+    ends = [-far, *(change for change in _sign_changes(steps)[0] if -far < change < far), far]
     changes = []
     for low, high in pairwise(ends):
-        held = value(low) >= 0
-        if (value(high) >= 0) == held:
+        held = evaluate_at(low) >= 0
+        if (evaluate_at(high) >= 0) == held:
             continue
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if (value(middle) >= 0) == held else (low, middle)
+            low, high = (middle, high) if (evaluate_at(middle) >= 0) == held else (low, middle)
         changes.append(high)
-    return changes, value(-far) >= 0
+    return changes, evaluate_at(-far) >= 0
 
 
 def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
@@ -315,8 +315,8 @@ def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Po
 
 
 def _below(atom: a.Floor, modulus: Poly, unit: Poly, facts: Facts) -> Callable[[Poly], Poly]:
-    def below(limit: Poly) -> Poly:
+    def indicator_below(limit: Poly) -> Poly:
         inside = facts.minimum(facts.maximum(limit, ZERO), modulus)
         return Poly.of_atom(atom) - a.floor_div(atom.argument - inside * unit, atom.modulus)
 
-    return below
+    return indicator_below

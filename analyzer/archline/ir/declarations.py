@@ -45,7 +45,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     for name in signature.indices:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
-    # Z comes last: what is said of it is a bound of Z itself.
+    # Z comes last, so that facts about it are bounds of Z itself.
     own = s.set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
@@ -66,7 +66,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
 
 def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     facts = _with_equalities(facts, where, at_least)
-    others: list[tuple[str, Poly]] = []
+    later: list[tuple[str, Poly]] = []
     for fact in where:
         match fact:
             case s.Divides(divisor=s.Name(id=divisor), value=s.Name(id=name)) if (
@@ -90,16 +90,16 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
                 continue
             case _:
                 continue
-        # Where b divides n and n divides b, the divisor is itself written in terms of the size.
+        # If b divides n and n divides b, the divisor is itself written in terms of the size.
         written = by.substitute(facts.rewrites)
         if name not in at_least or name in written.names or written == ONE:
             continue
         if name in facts.rewrites:
-            others.append((name, by))
+            later.append((name, by))
         else:
             facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
-    for name, by in others:
-        # A size is written by one of its divisors; what the others leave of it is known to be an integer.
+    for name, by in later:
+        # A size is written in terms of one divisor; its quotients by other divisors are known to be integers.
         if len(facts.rewrites[name].terms) == 1 and facts.positive(by.substitute(facts.rewrites)):
             facts = facts.with_whole(Poly.symbol(name), by, min(at_least[name], 1))
     return facts
@@ -116,14 +116,14 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
                 pairs = [(left, right), (right, left)]
             case _:
                 continue
-        for one, other in pairs:
-            value = Poly.constant(other.value) if isinstance(other, s.Integer) else _product(other, facts)
-            if not isinstance(one, s.Name) or value is None or not {one.id, *value.names} <= at_least.keys():
+        for var, expr in pairs:
+            value = Poly.constant(expr.value) if isinstance(expr, s.Integer) else _product(expr, facts)
+            if not isinstance(var, s.Name) or value is None or not {var.id, *value.names} <= at_least.keys():
                 continue
             value = value.substitute(facts.rewrites)
-            if one.id in facts.rewrites or one.id in value.names or not facts.nonnegative(value - at_least[one.id]):
+            if var.id in facts.rewrites or var.id in value.names or not facts.nonnegative(value - at_least[var.id]):
                 continue
-            facts = facts.with_value(one.id, value)
+            facts = facts.with_value(var.id, value)
             break
     return facts
 
@@ -139,8 +139,8 @@ def _product(expr: s.Expr, facts: Facts) -> Poly | None:
             base = _product(left, facts)
             return None if base is None else base**power
         case s.Binary(op="*", left=left, right=right):
-            one, other = _product(left, facts), _product(right, facts)
-            return None if one is None or other is None else one * other
+            first, second = _product(left, facts), _product(right, facts)
+            return None if first is None or second is None else first * second
         case _:
             return None
 
@@ -167,9 +167,9 @@ def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
         except NotStaticError:
             continue
     facts = scope.facts
-    for known in segments.values():
-        if known.longest is not None and known.attained:
-            facts = facts.with_nonnegative(known.total - known.longest)
+    for segment in segments.values():
+        if segment.longest is not None and segment.attained:
+            facts = facts.with_nonnegative(segment.total - segment.longest)
     return replace(scope, facts=facts, below=below, segments=segments)
 
 
@@ -197,9 +197,9 @@ class Declaration:
         origins: Sequence[int] = (0,),
         spreads: Sequence[int] = SPREADS,
     ) -> dict[str, int] | None:
-        """Sizes and indices at random, near the least that those chosen before allow.
+        """Draw sizes and indices at random, near the least values that earlier choices allow.
 
-        Indices without a least value are at an origin, and sizes as far above theirs.
+        Indices without a least value are placed at an origin, and sizes that far above their least value.
         """
 
         def draw(name: str, low: int | None, high: int | None) -> int:

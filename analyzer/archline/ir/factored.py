@@ -45,14 +45,13 @@ class FactoredProduct:
         return polynomial.product(map(_without_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
-        """Multiply by more factors."""
         return FactoredProduct((*self.factors, *more))
 
     def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
         """Return the lesser of two products; common factors stay separate."""
         common = list((Counter(self.factors) & Counter(other.factors)).elements())
-        left, right = (Counter(each.factors) - Counter(common) for each in (self, other))
-        lesser = facts.minimum(*(polynomial.product(each.elements()) for each in (left, right)))
+        left, right = (Counter(side.factors) - Counter(common) for side in (self, other))
+        lesser = facts.minimum(*(polynomial.product(side.elements()) for side in (left, right)))
         return FactoredProduct((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
@@ -66,16 +65,16 @@ class FactoredProduct:
         if not bound:
             return FactoredProduct(free).times(hi - lo)
         try:
-            found = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
+            total = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
         except (UnresolvedError, TooComplexError):
-            found = None
-        if found is None or variable in found.names:
-            found = _geometric(polynomial.product(bound), variable, lo, hi, facts)
-        if found is None or variable in found.names:
+            total = None
+        if total is None or variable in total.names:
+            total = _geometric(polynomial.product(bound), variable, lo, hi, facts)
+        if total is None or variable in total.names:
             return FactoredProduct((*free, *(factored_maximum(each, variable, lo, hi, facts) for each in bound))).times(
                 hi - lo
             )
-        return FactoredProduct((*free, found))
+        return FactoredProduct((*free, total))
 
     def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Sum exactly over lo <= variable < hi. Raises UnresolvedError, TooComplexError."""
@@ -115,7 +114,7 @@ class FactoredProduct:
             if loop.trips == loop.hi - loop.lo:
                 result = result.summed(loop.variable, loop.lo, loop.hi, loop.facts)
             else:
-                # The data decides the range: of its ends only bounds are known.
+                # The data decides the range, so that only bounds of its ends are known.
                 result = result.most(loop, loop.facts).times(loop.trips)
         return result
 
@@ -123,22 +122,22 @@ class FactoredProduct:
 def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
     """Bound the maximum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
     try:
-        known = None if exact is None else exact.at_most(chain)
+        largest = None if exact is None else exact.at_most(chain)
     except UnboundedError:
-        known = None
-    if exact is None or known is None:
+        largest = None
+    if exact is None or largest is None:
         return count().at_most(chain)
-    if _in_lines(exact.value) and not _in_lines(known.value):
+    if _in_lines(exact.value) and not _in_lines(largest.value):
         # The difference of two floors was bounded by words.
         with suppress(UnboundedError):
             return count().at_most(chain)
-    return known
+    return largest
 
 
 def total_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
-    """Bound the sum over all iterations of loops from above, likewise. Raises UnboundedError."""
-    found = None if exact is None else exact.added_over(chain)
-    return count().over(chain) if found is None else found
+    """Bound the sum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
+    total = None if exact is None else exact.added_over(chain)
+    return count().over(chain) if total is None else total
 
 
 def _in_lines(value: Poly) -> bool:
@@ -169,9 +168,9 @@ def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
         parts = value.coefficients(atom)
         if set(parts) - {0, 1} or not parts[1].is_constant or parts[1].constant_term >= 0:
             continue
-        one = parts.get(0, ZERO)
-        other = one + parts[1] * atom.argument
-        for flat, steep in ((one, other), (other, one)):
+        first = parts.get(0, ZERO)
+        second = first + parts[1] * atom.argument
+        for flat, steep in ((first, second), (second, first)):
             factor = _geometric_ratio(steep, variable)
             if factor is not None:
                 greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
@@ -196,14 +195,14 @@ def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
         return value
     try:
         with effort.budget(MAX_PEAK):
-            found = bounded_peak(value, variable, lo, hi, facts, True)
-            if found is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
-                found = bounded_max(value, variable, lo, hi, facts, True)
+            peak = bounded_peak(value, variable, lo, hi, facts, True)
+            if peak is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
+                peak = bounded_max(value, variable, lo, hi, facts, True)
     except (UnresolvedError, TooComplexError):
-        found = None
-    if found is None or variable in found.names:
+        peak = None
+    if peak is None or variable in peak.names:
         raise UnboundedError
-    return found
+    return peak
 
 
 def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:

@@ -181,11 +181,11 @@ class Lowering:
 
     def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext) -> LoweringContext:
         """Return the context after the declaration of a local array."""
-        extents = tuple(most_extent(each, place.scope) for each in shape)
-        exact = all(is_exact(each, place.scope) for each in shape)
+        extents = tuple(most_extent(extent, place.scope) for extent in shape)
+        exact = all(is_exact(extent, place.scope) for extent in shape)
         loops = frozenset(place.loops)
         moves = _row_position_symbols(extents, place) & loops
-        varies = any(each.names & loops for each in extents) or any(each.within for each in place.locals)
+        varies = any(extent.names & loops for extent in extents) or any(local.within for local in place.locals)
         within = loops if moves or varies or not exact else frozenset()
         array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals, exact=exact)
         self.made.append(array)
@@ -231,7 +231,7 @@ class Lowering:
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
         body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
         try:
-            self.made[:] = [_widest_in_loop(each, name, lo, hi, scope.facts) for each in self.made]
+            self.made[:] = [_widest_in_loop(array, name, lo, hi, scope.facts) for array in self.made]
         except UnboundedError:
             raise UntracedError(f"how large local arrays get as `{loop.variable}` varies", loop.span) from None
         if body:
@@ -240,19 +240,19 @@ class Lowering:
     def _range(self, loop: s.Loop, scope: Scope) -> Iteration:
         """Return the range of the counter, the maximum trip count, the variable's value, and the facts inside."""
         try:
-            found = static_range(loop, scope)
-            return found.lo, found.hi, found.trips, found.value, found.inside, True
+            range_ = static_range(loop, scope)
+            return range_.lo, range_.hi, range_.trips, range_.value, range_.inside, True
         except NotStaticError as problem:
             segment = None if loop.down or loop.step is not None else self._segment(loop, scope)
             if segment is not None:
                 return segment
-            known = data_range(loop, scope)
-            if known is None:
+            interval = data_range(loop, scope)
+            if interval is None:
                 raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
-            lo, hi = known.first, known.last + 1
-            inside = scope.facts.with_symbol(loop.variable, (lo,), (known.last,))
+            lo, hi = interval.first, interval.last + 1
+            inside = scope.facts.with_symbol(loop.variable, (lo,), (interval.last,))
             counter = Poly.symbol(loop.variable)
-            return lo, hi, known.trips.upper, lo + known.last - counter if loop.down else counter, inside, False
+            return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
 
     def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
         """Return a range between two entries of an offsets array, the second no less than the first; else None."""
@@ -283,7 +283,7 @@ class Lowering:
 
     def branches(self, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of all branches, each under its condition."""
-        # What holds in a branch is no fact: its loops are added up over all iterations, whether they come here or not.
+        # Conditions of a branch are not facts, as its loops are summed over all iterations, taken or not.
         around = place
         shared: frozenset[Element] | None = None
         for branch in branches:
@@ -298,8 +298,8 @@ class Lowering:
                 return
             yield from self.reads(branch.condition, place)
             body = tuple(self.block(branch.body, place.under(equivalent_constraints(branch.condition, place.scope))))
-            own = _assigned_elements(branch.body, body, around)
-            shared = own if shared is None else shared & own
+            assigned = _assigned_elements(branch.body, body, around)
+            shared = assigned if shared is None else shared & assigned
             yield from body
             place = place.under(equivalent_constraints(negate_condition(branch.condition), place.scope))
 
@@ -368,28 +368,28 @@ class Lowering:
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
             last, *rows = range(len(subscripts))
-        free = [each for each in rows if subscripts[each] is None]
+        free = [dimension for dimension in rows if subscripts[dimension] is None]
         along = contiguous_dimension(view.array)
         if subscripts[last] is not None or free or not view.axes or view.axes[last] != (along, ONE):
             return None
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
         fixed, values = place.scope.fixed, place.scope.values
-        found = monotone_stream(expr.array, subscript, place.around, fixed, values)
-        rests = found is None and place.rested is not None
+        stream = monotone_stream(expr.array, subscript, place.around, fixed, values)
+        rests = stream is None and place.rested is not None
         if place.rested is not None and rests:
-            found = monotone_stream(expr.array, subscript, (place.rested,), fixed, values)
-        moved = {name for each in subscripts if each is not None for name in each.names}
-        names = [each.variable for each in place.around]
-        if found is None or (not rests and moved & set(names[names.index(found.around.variable) :])):
+            stream = monotone_stream(expr.array, subscript, (place.rested,), fixed, values)
+        moved = {name for value in subscripts if value is not None for name in value.names}
+        names = [outer.variable for outer in place.around]
+        if stream is None or (not rests and moved & set(names[names.index(stream.around.variable) :])):
             return None
         bounds, start = None, view.starts[along]
         if start is not None:
-            low, high = found.within(view.extents[last])
+            low, high = stream.within(view.extents[last])
             bounds = start + low, start + high
-        begin = None if start is None or found.first is None else start + found.first
-        loop = self._counters[found.around.loop] if rests else found.around.variable
-        return MonotoneWalk(loop, (expr.array, found.terms), found.shift, bounds, begin, rests)
+        begin = None if start is None or stream.first is None else start + stream.first
+        loop = self._counters[stream.around.loop] if rests else stream.around.variable
+        return MonotoneWalk(loop, (expr.array, stream.terms), stream.shift, bounds, begin, rests)
 
     def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: LoweringContext) -> Access:
         self._count += 1
@@ -410,9 +410,9 @@ class Lowering:
     def inlined(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of the body of a called algorithm."""
         views = self.passed(call, target, place)
-        scope, given = bind_call(call, target, place, self.fresh)
-        loops = (*place.loops, *(each.variable for each in given))
-        # What is passed by value does not change in the callee's loops: only those count there.
+        scope, size_loops = bind_call(call, target, place, self.fresh)
+        loops = (*place.loops, *(loop.variable for loop in size_loops))
+        # Values that are passed do not change in the callee's loops, and only these count there.
         inner = replace(
             place,
             scope=scope,
@@ -421,23 +421,23 @@ class Lowering:
             algorithm=target.name,
             depth=place.depth + 1,
             around=(),
-            certain=place.certain and not given,
+            certain=place.certain and not size_loops,
             integers={},
             rested=None,
         )
         body = tuple(self.block(target.body, inner))
-        yield from bind_data_sizes(given, body)
+        yield from bind_data_sizes(size_loops, body)
 
 
 def _assigned_elements(
     statements: Sequence[s.Stmt], nodes: Sequence[Node], place: LoweringContext
 ) -> frozenset[Element]:
     """The elements that statements of a branch assign whenever it is taken."""
-    written = (target for each in statements if isinstance(each, s.Simple) for target in each.writes)
+    written = (target for statement in statements if isinstance(statement, s.Simple) for target in statement.writes)
     targets = {
-        each.span
-        for each in written
-        if isinstance(each, s.Element) and each.array in place.views and place.views[each.array].exact
+        target.span
+        for target in written
+        if isinstance(target, s.Element) and target.array in place.views and place.views[target.array].exact
     }
     found = (node for node in nodes if isinstance(node, Access) and node.span in targets)
     return frozenset((node.array, node.place) for node in found if None not in node.place)
@@ -464,6 +464,6 @@ def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Fact
     """Return the array with its largest extents over a loop. Raises UnboundedError."""
     if not any(variable in extent.names for extent in array.extents):
         return array
-    # Of a loop that is never entered, an extent may be below 0.
+    # The extent in a loop that is never entered may be negative.
     extents = (facts.positive_part(factored_maximum(extent, variable, lo, hi, facts)) for extent in array.extents)
     return replace(array, extents=tuple(extents))

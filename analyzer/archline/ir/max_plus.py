@@ -74,11 +74,11 @@ def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     finish = add(first.advance, second.finish)
     if first.finish != first.advance:
         finish = maximum_amount(finish, add(first.finish, second.kept), facts)
-    kept = add(first.kept, second.kept)
+    carried = add(first.kept, second.kept)
     joined = None
     if first.joined is not None:
         joined = _if_reached(first, add(first.joined, second.advance))
-        kept = maximum_amount(kept, _if_reached(first, add(first.joined, second.finish)), facts)
+        carried = maximum_amount(carried, _if_reached(first, add(first.joined, second.finish)), facts)
     if second.joined is not None:
         if first.finish != first.advance:
             advance = maximum_amount(advance, _if_reached(second, add(first.finish, second.joined)), facts)
@@ -87,7 +87,7 @@ def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     if finish == advance:
         finish = advance
     return MaxPlusMap(
-        advance, finish, joined, kept, any(each.certain for each in (first, second) if each.joined is not None)
+        advance, finish, joined, carried, any(path.certain for path in (first, second) if path.joined is not None)
     )
 
 
@@ -96,31 +96,31 @@ def _if_reached(path: MaxPlusMap, waited: Amount) -> Amount:
     return waited if path.certain else up_to(waited)
 
 
-def repeat_map(each: MaxPlusMap, count: Amount) -> MaxPlusMap:
+def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
     """Return the map of a stretch of code that is executed a number of times in sequence."""
-    advance = scale_amount(each.advance, count)
-    if each.serial:
+    advance = scale_amount(body.advance, count)
+    if body.serial:
         return serial_map(advance)
-    if each.finish != each.advance:
-        # What one round spawned may run in parallel with the next, or be waited for in it.
-        late = scale_amount(each.finish, count)
+    if body.finish != body.advance:
+        # Calls spawned in one iteration may run in parallel with the next one, or be waited for in it.
+        late = scale_amount(body.finish, count)
         if isinstance(advance, UnknownAmount) or isinstance(late, UnknownAmount):
             return serial_map(advance if isinstance(advance, UnknownAmount) else late)
         late = KnownAmount(advance.lower, late.upper)
-        if each.joined is None:
+        if body.joined is None:
             return MaxPlusMap(advance, late)
         advance = late
     return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain=False)
 
 
-def choose_map(taken: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """Return `first` where the indicator `taken` is 1, `second` where it is 0."""
-    if taken.is_constant:
-        return first if taken else second
-    advance = choose_by_indicator(taken, first.advance, second.advance)
+def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
+    """Return `first` where the indicator is 1, `second` where it is 0."""
+    if indicator.is_constant:
+        return first if indicator else second
+    advance = choose_by_indicator(indicator, first.advance, second.advance)
     if first.serial and second.serial:
         return serial_map(advance)
-    finish = choose_by_indicator(taken, first.finish, second.finish)
+    finish = choose_by_indicator(indicator, first.finish, second.finish)
     return MaxPlusMap(advance, finish, *_merge_uncertain(first, second, facts))
 
 
@@ -136,7 +136,7 @@ def either_path(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusM
 
 def _merge_uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
     """Return joined, kept and certain of an alternative: a sync in only one arm may not be reached."""
-    waiting = [each for each in (first.joined, second.joined) if each is not None]
+    waiting = [amount for amount in (first.joined, second.joined) if amount is not None]
     if not waiting:
         return None, NOTHING, True
     joined = reduce(lambda left, right: _widen_amount(left, right, facts), waiting)

@@ -68,26 +68,26 @@ def monotone_stream(
     that no loop changes, `values` those of names that do not depend on data.
     """
     parts = list(signed_terms(subscript))
-    names = tuple(sorted(each for each in parts if isinstance(each, tuple)))
-    if any(isinstance(each, s.Node) for each in parts):
+    names = tuple(sorted(part for part in parts if isinstance(part, tuple)))
+    if any(isinstance(part, s.Node) for part in parts):
         return None
-    found: tuple[EnclosingLoop, set[str]] | None = None
-    for each in reversed(around):
+    result: tuple[EnclosingLoop, set[str]] | None = None
+    for enclosing in reversed(around):
         ways = {
             way if added else BACK.get(way, way)
             for name, added in names
             if name not in fixed
-            for way in (_direction_of_change(name, each.loop),)
+            for way in (_direction_of_change(name, enclosing.loop),)
         }
         one_way = ways <= {"rises", "stays"} or ways <= {"falls", "stays"}
-        if not one_way or _direction_of_change(view, each.loop) != "stays":
+        if not one_way or _direction_of_change(view, enclosing.loop) != "stays":
             break
-        found = each, ways
-    if found is None:
+        result = enclosing, ways
+    if result is None:
         return None
-    outermost, ways = found
+    outermost, ways = result
     (way,) = ways - {"stays"} or {"stays"}
-    shift = sum(each for each in parts if isinstance(each, int))
+    shift = sum(part for part in parts if isinstance(part, int))
     return Stream(outermost, names, shift, way, _first(names, shift, outermost, values))
 
 
@@ -105,7 +105,7 @@ def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str,
 
 def assigned_names(node: s.Node) -> Iterator[str]:
     """Yield the integers of the data that a statement assigns."""
-    # What a `let` or a loop names is no integer of the data.
+    # The names of a `let` and of a loop are not data-dependent integers.
     return (name for statement in s.find(node, s.Simple) if not statement.named for name in statement.sets)
 
 
@@ -125,12 +125,12 @@ def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] 
 
 def _direction_of_change(name: str, loop: s.Stmt) -> str:
     """Tell how a loop changes an integer: rises, falls, stays, or set."""
-    # What has no known increment may give it any value.
-    steps = (each.increment for each in s.find(loop, s.Simple) if name in each.sets)
+    # A statement without a known increment may assign any value.
+    steps = (statement.increment for statement in s.find(loop, s.Simple) if name in statement.sets)
     ways = {"set" if step is None else "rises" if step >= 0 else "falls" for step in steps}
-    for each in s.find(loop, s.Loop):
-        if each.variable == name:
-            ways.add("set" if each is not loop else "falls" if each.down else "rises")
+    for inner in s.find(loop, s.Loop):
+        if inner.variable == name:
+            ways.add("set" if inner is not loop else "falls" if inner.down else "rises")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
 
 
@@ -164,28 +164,28 @@ def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) 
         start = starts[dimension]
         starts[dimension] = None if start is None or first is None else start + step * first
         if isinstance(piece, s.Slice):
-            own = ONE if piece.step is None else static_value_or_none(piece.step, scope)
+            stride = ONE if piece.step is None else static_value_or_none(piece.step, scope)
             written = next(own_extents)
             length = extent_
             if piece.lo is not None or piece.hi is not None:
                 length, exact = most_extent(written, scope), exact and is_exact(written, scope)
-            if own is None:
-                starts[dimension], own = None, ONE
+            if stride is None:
+                starts[dimension], stride = None, ONE
             elif piece.step is not None and length is extent_:
-                length = a.ceil_div(extent_, own)
-            axes.append((dimension, step * own))
+                length = a.ceil_div(extent_, stride)
+            axes.append((dimension, step * stride))
             extents.append(length)
     return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
 
 
 def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
     ((dimension, step),) = base.axes
-    extents = tuple(most_extent(each, scope) for each in shape)
+    extents = tuple(most_extent(extent, scope) for extent in shape)
     axes: list[tuple[int, Poly]] = []
-    for each in reversed(extents):
+    for extent in reversed(extents):
         axes.append((dimension, step))
-        step = step * each
-    exact = base.exact and all(is_exact(each, scope) for each in shape)
+        step = step * extent
+    exact = base.exact and all(is_exact(extent, scope) for extent in shape)
     return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
 
 
@@ -194,10 +194,10 @@ def most_extent(expr: s.Expr, scope: Scope) -> Poly:
     try:
         return extent_value(expr, scope)
     except NotStaticError as problem:
-        known = int_range(expr, scope)
-        if known is None:
+        interval = int_range(expr, scope)
+        if interval is None:
             raise UntracedError(f"an extent: {problem.reason}", expr.span) from None
-        return scope.facts.positive_part(known[1])
+        return scope.facts.positive_part(interval[1])
 
 
 def is_exact(expr: s.Expr, scope: Scope) -> bool:
@@ -313,25 +313,25 @@ def bind_call(
 ) -> tuple[Scope, tuple[Loop, ...]]:
     """Return the scope of a callee, and loops for the sizes that data determines."""
     module, outer = place.scope.module, place.scope
-    own = declared_scope(module, target)
+    callee = declared_scope(module, target)
     values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
-    given: list[Loop] = []
+    size_loops: list[Loop] = []
     for name, bound in module.bindings[call].items():
-        found = None if bound is None else static_value_or_none(bound, replace(outer, reads_offsets=True))
-        if found is None:
-            facts = given[-1].inside if given else outer.facts
-            given.append(_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
-            found = Poly.symbol(given[-1].variable)
-        values[name] = found
-    below = {name: bound.substitute(values) for name, bound in own.below.items()}
+        size = None if bound is None else static_value_or_none(bound, replace(outer, reads_offsets=True))
+        if size is None:
+            facts = size_loops[-1].inside if size_loops else outer.facts
+            size_loops.append(_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
+            size = Poly.symbol(size_loops[-1].variable)
+        values[name] = size
+    below = {name: bound.substitute(values) for name, bound in callee.below.items()}
     for parameter, argument in zip(target.parameters, call.arguments, strict=True):
         known = isinstance(argument, s.Name) and argument.id in outer.segments
-        # Entries of offsets stand for one value each, whatever loops do: arrays of ints may hold others each time.
-        if parameter.name in own.segments and place.loops and not known:
+        # An entry of an offsets array stands for one value in all iterations; other int arrays may change.
+        if parameter.name in callee.segments and place.loops and not known:
             raise UntracedError("array offsets that may change between iterations", argument.span)
-    segments = {name: _segments(segment, call, values) for name, segment in own.segments.items()}
-    facts = given[-1].inside if given else outer.facts
-    return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(given)
+    segments = {name: _segments(segment, call, values) for name, segment in callee.segments.items()}
+    facts = size_loops[-1].inside if size_loops else outer.facts
+    return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(size_loops)
 
 
 def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
@@ -340,18 +340,18 @@ def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, 
     for binding in signature.sizes:
         if binding.name == name and binding.by is BoundBy.EXTENT:
             shape = outer.module.shapes[call.arguments[binding.parameter]]
-            known = extent_range(shape[binding.dimension], outer)
-            if known is not None:
+            interval = extent_range(shape[binding.dimension], outer)
+            if interval is not None:
                 variable = fresh(name)
                 least = Poly.constant(signature.at_least.get(name, 1))
-                # Where no size is allowed there is no call: then nothing may follow from its being there.
-                most = outer.facts.maximum(known.upper, least)
-                inside = outer.facts.with_symbol(variable, (known.lower, least), (most,))
-                return Loop(variable, known.lower, most + 1, ONE, outer.facts, inside, (), call.span)
+                # If no size is allowed, the call is not made, and no fact may follow from it.
+                most = outer.facts.maximum(interval.upper, least)
+                inside = outer.facts.with_symbol(variable, (interval.lower, least), (most,))
+                return Loop(variable, interval.lower, most + 1, ONE, outer.facts, inside, (), call.span)
     raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
 
 
-def _segments(known: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
+def _segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
     """Rename the segments of a callee's offsets array for a call."""
-    moved = known.rebuilt(tuple(part.substitute(values) for part in known.parts))
-    return replace(moved, array=f"{known.array} at {call.span}")
+    moved = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
+    return replace(moved, array=f"{segments.array} at {call.span}")

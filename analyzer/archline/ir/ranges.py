@@ -84,13 +84,13 @@ class IterationRange:
 
     def largest(self, amount: Amount) -> Amount:
         """The maximum over the iterations, 0 if there are none."""
-        found = self.largest_of_some(amount)
-        if isinstance(found, UnknownAmount) or self.facts.positive(self.trips):
-            return found
+        largest = self.largest_of_some(amount)
+        if isinstance(largest, UnknownAmount) or self.facts.positive(self.trips):
+            return largest
         some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
-        if found.exact:
-            return exact_amount(found.lower * some)
-        return KnownAmount(found.lower * some, found.upper * some)
+        if largest.exact:
+            return exact_amount(largest.lower * some)
+        return KnownAmount(largest.lower * some, largest.upper * some)
 
     def largest_of_some(self, amount: Amount) -> Amount:
         """The maximum over the iterations, meaningless if there are none."""
@@ -108,9 +108,9 @@ class IterationRange:
             try:
                 return exact(value, self.variable, self.lo, self.hi, facts)
             except UnresolvedError:
-                found = bounded(value, self.variable, self.lo, self.hi, facts, upper)
-                # What is at least 0 in each iteration comes to that much, whatever is said in its place.
-                return found if upper or found is None else facts.positive_part(found)
+                bound = bounded(value, self.variable, self.lo, self.hi, facts, upper)
+                # A sum or maximum of nonnegative amounts is nonnegative, even if its lower bound is not.
+                return bound if upper or bound is None else facts.positive_part(bound)
             except TooComplexError as problem:
                 if must or isinstance(problem, OutOfBudgetError):
                     raise
@@ -137,10 +137,10 @@ class IterationRange:
         # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
         scale = a.content(amount.lower) if amount.exact else fmpq(1)
         primitive = exact_amount(amount.lower.scaled(1 / scale)) if scale != 1 else amount
-        known = self._done.get((what, primitive))
-        if known is None:
-            known = self._done[what, primitive] = accumulate_bounds(primitive)
-        return known if scale == 1 else map_known(known, lambda value: value.scaled(scale))
+        result = self._done.get((what, primitive))
+        if result is None:
+            result = self._done[what, primitive] = accumulate_bounds(primitive)
+        return result if scale == 1 else map_known(result, lambda value: value.scaled(scale))
 
 
 def fork_depth(iterations: IterationRange) -> Amount:
@@ -166,24 +166,24 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     return IterationRange(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
 
 
-def serial_path(each: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
+def serial_path(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
     """Compose iterations in sequence; calls spawned in them may continue until a sync after the loop."""
-    advance = iterations.sum(each.advance)
-    if each.serial:
+    advance = iterations.sum(body.advance)
+    if body.serial:
         return max_plus.serial_map(advance)
-    if each.joined is None:
-        return MaxPlusMap(advance, _latest_spawn_end(each, iterations, advance))
-    certain = each.certain and iterations.facts.positive(iterations.trips)
-    if each.finish == each.advance:
+    if body.joined is None:
+        return MaxPlusMap(advance, _latest_spawn_end(body, iterations, advance))
+    certain = body.certain and iterations.facts.positive(iterations.trips)
+    if body.finish == body.advance:
         return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain)
     if isinstance(advance, UnknownAmount):
         return max_plus.serial_map(advance)
-    late = iterations.sum(each.finish)
+    late = iterations.sum(body.finish)
     upper = late if isinstance(late, UnknownAmount) else KnownAmount(advance.lower, late.upper)
     return MaxPlusMap(upper, upper, up_to(upper), up_to(upper), certain)
 
 
-def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
+def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
     """The latest end of a call that an iteration spawned: the time of earlier iterations plus its own."""
     before = IterationRange(
         iterations.variable + "'",
@@ -198,7 +198,7 @@ def _latest_spawn_end(each: MaxPlusMap, iterations: IterationRange, advance: Amo
         shift = {iterations.variable: Poly.symbol(before.variable)}
         return map_known(amount, lambda value: value.substitute(shift))
 
-    ends = add(before.sum(with_renamed_counter(each.advance)), each.finish)
+    ends = add(before.sum(with_renamed_counter(body.advance)), body.finish)
     return maximum_amount(advance, iterations.largest(ends), iterations.facts)
 
 
@@ -240,12 +240,12 @@ def _step(loop: s.Loop, scope: Scope) -> Poly | None:
 def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
     """Bound max(0, high - low + more) between entries of offsets arrays; None if an index depends on data."""
     try:
-        found = _without_data(s.Binary("-", high, low, span=high.span), scope)
+        distance = _without_data(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
         segments = _segment(low, high, scope)
         return None if segments is None else KnownAmount(ZERO, segments.ceiling)
-    found = a.as_gaps(found) + more
-    return exact_amount(found if is_nondecreasing(found, scope.facts) else scope.facts.positive_part(found))
+    distance = a.as_gaps(distance) + more
+    return exact_amount(distance if is_nondecreasing(distance, scope.facts) else scope.facts.positive_part(distance))
 
 
 def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
@@ -296,8 +296,8 @@ def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
     try:
         value = extent_value(expr, scope)
     except NotStaticError:
-        known = int_range(expr, scope)
-        return None if known is None else KnownAmount(*map(scope.facts.positive_part, known))
+        interval = int_range(expr, scope)
+        return None if interval is None else KnownAmount(*map(scope.facts.positive_part, interval))
     return exact_amount(
         value if is_nondecreasing(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value))
     )

@@ -113,29 +113,29 @@ class OneLevel(Policy):
         ):
             yield from program.branches(branches, place)
             return
-        found: list[ChoiceBranch] = []
+        arms: list[ChoiceBranch] = []
         inner = place
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                found.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
+                arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
                 break
             yield from program.reads(branch.condition, inner)
-            taken = indicator(branch.condition, inner.scope)
+            holds = indicator(branch.condition, inner.scope)
             held, left = inner, inner
-            if taken is None or not place.algorithm_top:
+            if holds is None or not place.algorithm_top:
                 held = inner.under(equivalent_constraints(branch.condition, inner.scope))
                 left = inner.under(equivalent_constraints(negate_condition(branch.condition), inner.scope))
-            if taken is not None:
-                # Only where the condition holds is the branch looked at, and only elsewhere those behind it.
+            if holds is not None:
+                # A branch is lowered under its condition, and the branches after it under the negation.
                 held = replace(held, scope=assuming_facts(held.scope, branch.condition))
                 left = replace(left, scope=assuming_facts(left.scope, negate_condition(branch.condition)))
             possible = _possible(branch.condition, inner.scope)
             here = _conjoin_known(before, equivalent_constraints(branch.condition, inner.scope))
-            found.append(ChoiceBranch(taken, possible, branch.condition, tuple(program.block(branch.body, held)), here))
+            arms.append(ChoiceBranch(holds, possible, branch.condition, tuple(program.block(branch.body, held)), here))
             before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), inner.scope))
             inner = left
-        yield Choice(tuple(found))
+        yield Choice(tuple(arms))
 
 
 class MustLowering(Policy):
@@ -173,25 +173,25 @@ class MustLowering(Policy):
         if not place.algorithm_top:
             yield from program.branches(branches, place)
             return
-        found: list[ChoiceBranch] = []
+        arms: list[ChoiceBranch] = []
         before: list[tuple[Poly, ...]] = [()]
         read: tuple[Node, ...] = ()
         for branch in branches:
             if branch.condition is None:
                 body = (*read, *program.block(branch.body, place))
-                found += [ChoiceBranch(ONE, ONE, None, body, known) for known in before]
+                arms += [ChoiceBranch(ONE, ONE, None, body, facts) for facts in before]
                 break
             read = (*read, *program.reads(branch.condition, place))
             held = replace(place, scope=assuming_facts(place.scope, branch.condition))
             body = (*read, *program.block(branch.body, held))
             otherwise = negate_condition(branch.condition)
             taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
-            found += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
+            arms += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in left]
             place = replace(place, scope=assuming_facts(place.scope, otherwise))
         else:
-            found += [ChoiceBranch(ONE, ONE, None, read, known) for known in before]
-        yield Choice(tuple(found))
+            arms += [ChoiceBranch(ONE, ONE, None, read, facts) for facts in before]
+        yield Choice(tuple(arms))
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         if not place.certain or place.when:
@@ -206,8 +206,8 @@ class MustLowering(Policy):
         sizes, signature = {}, program.module.signatures[target]
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
-            found = None if bound is None else static_value_or_none(bound, place.knowing)
-            sizes[name] = _symbol(program, name) if found is None else found
+            size = None if bound is None else static_value_or_none(bound, place.knowing)
+            sizes[name] = _symbol(program, name) if size is None else size
         yield RecursiveCall(target, sizes, views, call.span)
 
 
@@ -219,19 +219,19 @@ def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def _unknown(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
     """The integers to which a statement assigns data-dependent values."""
-    found = place.integers.keys() - after.integers.keys()
+    names = place.integers.keys() - after.integers.keys()
     if statement.named and not place.scope.module.is_view(statement.named[1]):
-        found.add(statement.named[0])
+        names.add(statement.named[0])
     if statement.integer and s.evaluated(statement):
-        found.add(statement.integer)
-    return found - after.knowing.values.keys()
+        names.add(statement.integer)
+    return names - after.knowing.values.keys()
 
 
 def _value(program: Lowering, statement: s.Stmt, name: str, place: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
-        found = static_value_or_none(statement.value, place.knowing)
-        if found is not None:
-            return found + place.integers[name] if statement.op == "+=" else found
+        value = static_value_or_none(statement.value, place.knowing)
+        if value is not None:
+            return value + place.integers[name] if statement.op == "+=" else value
     return _symbol(program, name)
 
 
@@ -248,13 +248,11 @@ def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> Lo
 
 
 def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
-    """Build an unknown view with a number of dimensions."""
     extents = tuple(_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
 def _symbol(program: Lowering, name: str) -> Poly:
-    """Return a symbol for an unknown integer."""
     return Poly.symbol(program.fresh(f"some {name}"))
 
 
@@ -272,9 +270,9 @@ def _conjoin_known(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None)
 
 def _possible(condition: s.Expr, scope: Scope) -> Poly:
     """An indicator that is 0 only where a condition cannot hold."""
-    found = indicator(condition, scope)
-    if found is not None:
-        return found
+    exact = indicator(condition, scope)
+    if exact is not None:
+        return exact
     match condition:
         case s.Binary(op="and", left=left, right=right):
             return _possible(left, scope) * _possible(right, scope)
@@ -295,12 +293,12 @@ def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
 
 def _paths_through(choice: Choice) -> list[Way]:
     """List the paths through each branch, and the one on which none is taken, without facts."""
-    found = [
+    paths = [
         (_conjoin_known(branch.known, known), way)
         for branch in choice.branches
         for known, way in enumerate_paths(branch.body)
     ]
-    return found if choice.branches[-1].condition is None else [*found, ((), ())]
+    return paths if choice.branches[-1].condition is None else [*paths, ((), ())]
 
 
 def recurses(node: Node) -> bool:
@@ -354,32 +352,30 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
         return tuple(facts)
     symbols = set(machine_symbols(module.signatures[algorithm]))
     if any(s.find(algorithm.body, s.Split)):
-        # The loop tree has no calls of a part of the processors, which are P there: of them nothing is proved.
+        # The loop tree omits calls by a part of the processors, where P is their number: nothing is proved.
         return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
     machine = [fact for fact in facts if s.names(fact) <= symbols]
-    kept = [fact for fact in facts if fact not in machine]
+    left = [fact for fact in facts if fact not in machine]
     if circle != (algorithm,):
         # Other algorithms in the circle have sizes of their own.
         return tuple(machine)
-    while kept:
-        holding = _inductive_facts(*with_where(module, algorithm, tuple(kept)), kept)
-        if len(holding) == len(kept):
+    while left:
+        holding = _inductive_facts(*with_where(module, algorithm, tuple(left)), left)
+        if len(holding) == len(left):
             break
-        kept = holding
-    return tuple(fact for fact in facts if fact in machine or fact in kept)
+        left = holding
+    return tuple(fact for fact in facts if fact in machine or fact in left)
 
 
 def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
     """Select the facts that hold in each call if all of the facts hold in the caller."""
     try:
         level = lower_recursive_body(module, algorithm, OneLevel())
-        every = [
-            (known or (), call) for known, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)
-        ]
+        every = [(path or (), call) for path, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)]
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return []
-    own = [(known, call) for known, call in every if call.target is algorithm]
-    places = [_Call(level.scope, reduce(Facts.with_nonnegative, known, level.scope.facts), call) for known, call in own]
+    own = [(path, call) for path, call in every if call.target is algorithm]
+    places = [_Call(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call) for path, call in own]
     return [fact for fact in facts if all(place.holds(fact) for place in places)]
 
 
@@ -411,9 +407,9 @@ class _Call:
 
     def _is_share(self, name: str, base: int) -> bool:
         """Test whether a size is that of the caller, possibly divided by a power of the base."""
-        own, size = self._scope.values[name], self._sizes[name]
-        larger = self._facts.with_nonnegative(own - base)
-        shares = (larger.simplify(size.scaled(base**power) - own) for power in range(MAX_SHARES))
+        whole, size = self._scope.values[name], self._sizes[name]
+        larger = self._facts.with_nonnegative(whole - base)
+        shares = (larger.simplify(size.scaled(base**power) - whole) for power in range(MAX_SHARES))
         # A call of a size below 1 stops the run.
         single = self._facts.restore(size).substitute({name: ONE})
         return ZERO in shares and single.is_constant and single.constant_term <= 1

@@ -52,7 +52,7 @@ class Scope:
 
     def without_value(self, name: str) -> Self:
         """Remove the value of a name, which then depends on data."""
-        return replace(self, values={other: value for other, value in self.values.items() if other != name})
+        return replace(self, values={key: value for key, value in self.values.items() if key != name})
 
     def with_facts(self, facts: Facts) -> Self:
         return replace(self, facts=facts)
@@ -172,14 +172,14 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
             return _root(base, facts) ** int(power.p)
         level = a.exponent_of_two(base)
         if level is not None:
-            # Of a power of 8 the third root is a power of 2.
+            # (8^k)^(1/3) -> 2^k
             return a.exponential(2, level.scaled(power))
     elif base.is_constant and base.constant_term > 0:
         above, below = (a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q))
         return above * below**-1
     match a.single_atom(exponent):
         case a.RealFunction(function="log2", argument=number) if number.is_constant and facts.positive(base):
-            # n^log2(7) is 7^log2(n).
+            # n^log2(7) -> 7^log2(n)
             return _power(number, a.log2(base), expr, facts)
         case _:
             pass
@@ -201,7 +201,7 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
             return reduce(facts.maximum, values)
         case "abs", [value]:
             return facts.positive_part(value).scaled(2) - value
-        case "gcd", [one, other] if all(a.is_integral(each) and facts.positive(each) for each in (one, other)):
+        case "gcd", [one, other] if all(a.is_integral(number) and facts.positive(number) for number in (one, other)):
             return a.common_divisor(one, other)
         case "log2", [value]:
             return a.log2(value)
@@ -238,15 +238,39 @@ def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly
             exact = a.log2(value)
             if exact.is_constant:
                 return exact
-            return a.ceil_log2(value) if function == "ceil" else a.ceil_log2(value + 1) - 1
+            return _rounded_log2(function, value, argument, scope)
         case (s.Call(function="sqrt", arguments=(argument,)),):
             value = static_value(argument, scope)
             exact = a.sqrt(value)
             if exact.is_constant:
                 return exact
+            value = _rounded_fraction(function, value)
             return a.isqrt_of(value) if function == "floor" else a.isqrt_of(value - 1) + 1
         case _:
             return None
+
+
+def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) -> Poly:
+    """Evaluate floor(log2(e)) or ceil(log2(e)); of e = v/2^k it is that of v less k.
+
+    Other fractions need to be above 1/2, as `ceil_log2` is 0 below 1; quotients of programs are integers.
+    """
+    denominator = int(a.content(value).q)
+    whole, halvings = value.scaled(denominator), denominator.bit_length() - 1
+    if denominator != 1 << halvings or not a.is_integral(whole):
+        if scope.reads_decimals and not scope.facts.positive(value.scaled(2) - 1):
+            raise NotStaticError("a rounded logarithm of what may be 1/2 or less", argument)
+        whole, halvings = _rounded_fraction(function, value), 0
+    return (a.ceil_log2(whole) if function == "ceil" else a.ceil_log2(whole + 1) - 1) - halvings
+
+
+def _rounded_fraction(function: str, value: Poly) -> Poly:
+    """Round a value that is an integer divided by a number; others count as integers."""
+    denominator = Poly.constant(int(a.content(value).q))
+    whole = value * denominator
+    if denominator == Poly.constant(1) or not a.is_integral(whole):
+        return value
+    return a.floor_div(whole, denominator) if function == "floor" else a.ceil_div(whole, denominator)
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:

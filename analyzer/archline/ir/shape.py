@@ -69,9 +69,9 @@ def _all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]
 def _of_facts(facts: Facts, names: Names, base: Facts) -> Shape:
     """The bounds that differ from those of `base`, and the facts about divisibility."""
     bounds = tuple(
-        (names.get(name, name), _all(each.lower, names), _all(each.upper, names))
-        for name, each in facts.bounds.items()
-        if base.bounds.get(name) is not each
+        (names.get(name, name), _all(bound.lower, names), _all(bound.upper, names))
+        for name, bound in facts.bounds.items()
+        if base.bounds.get(name) is not bound
     )
     rewrites, quotients = (tuple(each.items()) for each in (facts.rewrites, facts.quotients))
     return bounds, rewrites, quotients, facts.powers

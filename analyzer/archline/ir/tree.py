@@ -27,14 +27,14 @@ class UntracedError(Exception):
 
 def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     """Raise UntracedError if an algorithm or a callee declares io, runs on a grid or communicates."""
-    for each in (algorithm, *reachable(module, algorithm)):
-        if each.grid:
+    for called in (algorithm, *reachable(module, algorithm)):
+        if called.grid:
             raise UntracedError(
-                "io is derived for one processor, not a grid: take an algorithm that processors call", each.span
+                "io is derived for one processor, not a grid: take an algorithm that processors call", called.span
             )
-        for moving in s.find(each.body, s.Communication, s.Split):
+        for moving in s.find(called.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)
-        for node, _, metric in declared_costs(module, each.body):
+        for node, _, metric in declared_costs(module, called.body):
             if metric == "io":
                 raise UntracedError("declared io costs are not supported in this version", node.span)
 
@@ -86,13 +86,13 @@ class View:
     @property
     def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
         """The first and the last subscript in each dimension of the array; None if that may be the whole dimension."""
-        found: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
+        intervals: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
         along = [dimension for dimension, _ in self.axes]
         for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
             start, whole = self.starts[dimension], extent == self.array.extents[dimension]
             if start is not None and step == ONE and along.count(dimension) == 1 and not whole:
-                found[dimension] = start, start + extent - 1
-        return tuple(found)
+                intervals[dimension] = start, start + extent - 1
+        return tuple(intervals)
 
 
 @record

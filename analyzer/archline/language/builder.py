@@ -1,4 +1,4 @@
-"""From lark's tree to the syntax tree: a method for each grammar rule whose node is not just its parts in order."""
+"""lark's tree becomes the syntax tree: a method for each grammar rule whose node is not just its parts in order."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ INTRINSICS = {
     "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "log2": 1, "sin": 1, "cos": 1, "abs": 1, "floor": 1, "ceil": 1,
     "real_of": 1, "min": None, "max": None,
 }  # fmt: skip
-"""The intrinsic functions and how many arguments each takes; None: two or more."""
+"""The intrinsic functions and the number of arguments of each; None: two or more."""
 
 NAMES_TOO = {"any", "operator", "size"}
-"""Words of types, which stand where no name can: they can be names elsewhere."""
+"""Words of types, which are only at places where no name can be: they can be names elsewhere."""
 
 
 def _reserved() -> frozenset[str]:
-    """The words in the grammar, literals and choices in patterns, that cannot be names; intrinsic functions and pi."""
+    """Return the words in the grammar, literals and choices in patterns, that cannot be names; intrinsics and pi."""
     text = re.sub(r"^//.*", "", (resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE)
     choices = "|".join(re.findall(r"\(([a-z_|]+)\)\\b", text)).split("|")
     return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - NAMES_TOO
@@ -39,7 +39,7 @@ RESERVED = _reserved()
 
 @v_args(meta=True)
 class TreeBuilder(Transformer_NonRecursive[Token, Any]):
-    """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed apart from the file around it."""
+    """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed without the file around it."""
 
     def __init__(self, source: Source, offset: int) -> None:
         super().__init__()
@@ -92,8 +92,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, parts = children
-        sizes = tuple((each[0], each[1]) for each in parts or () if isinstance(each, tuple))
-        arguments = tuple(each for each in parts or () if not isinstance(each, tuple))
+        sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
+        arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
         node = s.Call(str(name), arguments, sizes, span=self._span(meta))
         self.sized = node.span if sizes else self.sized
         return self._deepen(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
@@ -106,7 +106,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
         array, *subscripts = children
         node = s.Element(str(array), tuple(subscripts), span=self._span(meta))
-        parts = [part for each in subscripts for part in _parts(each)]
+        parts = [part for subscript in subscripts for part in _parts(subscript)]
         return self._deepen(node, *parts)  # type: ignore[no-any-return]
 
     def slice_to(self, meta: Meta, children: list[Any]) -> s.Slice:
@@ -175,7 +175,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Loop(self._defined(name), lo, hi, step, down, parallel is not None, body, span=self._head(meta, name))
 
     def _head(self, meta: Meta, name: Token) -> Span:
-        """The header's line alone: a diagnostic about a loop points at it, not at the whole body."""
+        """Return the header's line: a diagnostic about a loop points at it, not at the whole body."""
         span = self._span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
         return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)
@@ -208,13 +208,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def claim(self, meta: Meta, children: list[Any]) -> s.Claim:
         title, left, relation, right, *conditions = children
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, value, span in conditions:
-            if name in found:
+            if name in settings:
                 raise error(rules.UNEXPECTED, f"a claim has only one `{name}`", span=span, hint="join them with commas")
-            found[name] = value
+            settings[name] = value
         self.sized = None
-        title, where, on, at = _unquoted(title), found.get("where", ()), found.get("on"), found.get("at", ())
+        title, where, on, at = _unquoted(title), settings.get("where", ()), settings.get("on"), settings.get("at", ())
         return s.Claim(title, left, str(relation), right, where, on, at, span=self._span(meta))
 
     def condition(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
@@ -223,7 +223,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         if word == "on":
             value = s.On(str(_unquoted(value)), model[-1] if model else None, span=span)
         elif word == "at":
-            value = tuple((name, each) for name, each, _ in value)
+            value = tuple((name, number) for name, number, _ in value)
         return str(word), value, span
 
     def model(self, meta: Meta, children: list[Any]) -> str:
@@ -281,11 +281,11 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return tuple(chain.from_iterable(children))
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
-        """Other rules have the name and the fields of their node; it defines its `name`, or its `group`."""
+        """Build the node of any other rule, from its name and fields; it defines its `name`, or its `group`."""
         kind = getattr(s, "".join(word.capitalize() for word in data.split("_")))
         parts = (
-            each if not isinstance(each, Token) else self._defined(each) if part in ("name", "group") else str(each)
-            for part, each in zip(kind.__match_args__, children, strict=True)
+            child if not isinstance(child, Token) else self._defined(child) if part in ("name", "group") else str(child)
+            for part, child in zip(kind.__match_args__, children, strict=True)
         )
         return kind(*parts, span=self._span(meta))
 

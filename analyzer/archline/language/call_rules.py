@@ -1,4 +1,4 @@
-"""Rules about calls, contracts and distributed statements (AL251 to AL289, AL508)."""
+"""Rules about calls, contracts and distributed statements are defined here (AL251 to AL289, AL508)."""
 
 from archline.language.diagnostics import Rule
 

@@ -1,4 +1,4 @@
-"""Rules that every run keeps, and that the analysis proves, refutes or assumes (AL501 to AL524)."""
+"""Rules that every run keeps are defined here, which the analysis proves, refutes or assumes (AL501 to AL524)."""
 
 from archline.language.diagnostics import Rule
 
@@ -128,4 +128,4 @@ GRID = Rule(
 OF_SIZES = frozenset(
     (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE, GRID)
 )
-"""Those that sizes alone may break."""
+"""The rules that sizes alone may break."""

@@ -1,7 +1,7 @@
-"""Rules, diagnostics, and the error that carries them.
+"""Rules and diagnostics are defined here, and the error that carries them.
 
-A `Rule` is a code with its documentation, defined next to the check that reports it; `archline explain CODE` prints
-it. A `Diagnostic` is one finding: a rule, a message, a place, a hint.
+A `Rule` is a code with its documentation, defined next to the check that reports it; `archline explain CODE` prints it.
+A `Diagnostic` is one finding: a rule, a message, a place, a hint.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class Rule:
 
 
 def _rule(code: str, *text: str) -> Rule:
-    """The rule of a code, as another process sends it: there is one of each."""
+    """Return the rule of a code, sent by another process: there is one of each."""
     return _REGISTRY.get(code) or Rule(code, *text)
 
 
 def known_rules() -> dict[str, Rule]:
-    """The rules defined by the modules imported so far, by code."""
+    """Return the rules defined by the modules imported so far, by code."""
     return dict(sorted(_REGISTRY.items()))
 
 
 @record
 class Diagnostic:
-    """One finding. `span` where it stands in a source; else `path`, and `line` where one is known."""
+    """One finding. `span` is its place in a source; else `path`, and `line` if known."""
 
     rule: Rule
     message: str
@@ -64,18 +64,17 @@ class Diagnostic:
 
     @property
     def code(self) -> str:
-        """The code of its rule, such as `AL201`."""
         return self.rule.code
 
     @property
     def place(self) -> str:
-        """`file:line:column`, as far as it is known."""
+        """The place as `file:line:column`, without unknown parts."""
         if self.span is not None:
             return str(self.span)
         return ":".join(str(part) for part in (self.path, self.line) if part is not None)
 
     def render(self) -> str:
-        """The finding as text: place, code, message, the source line with a caret, the hint."""
+        """Return the finding as text: place, code, message, the source line with a caret, the hint."""
         head = f"{self.place}: " if self.place else ""
         parts = [f"{head}{self.rule.code}: {self.message}"]
         if self.span is not None:
@@ -116,7 +115,7 @@ class ArchlineError(Exception):
 
 
 def describe_defect(problem: Exception) -> str:
-    """The exception in a line; it is raised instead where `ARCHLINE_TRACEBACK` asks for that."""
+    """Return the exception in a line; raise it instead if `ARCHLINE_TRACEBACK` asks for that."""
     if os.environ.get("ARCHLINE_TRACEBACK"):
         raise problem
     return f"{type(problem).__name__}: {' '.join(str(problem).split())[:200]}"
@@ -124,7 +123,7 @@ def describe_defect(problem: Exception) -> str:
 
 @contextmanager
 def noting_defects(defects: list[str] | None, about: str) -> Iterator[None]:
-    """Note a defect in the block with what it is about, where there is a list for that; raise any other exception."""
+    """Note a defect in the block, with its subject, if there is a list for that; raise any other exception."""
     try:
         yield
     except Exception as problem:
@@ -142,23 +141,23 @@ def error(
     line: int | None = None,
     hint: str | None = None,
 ) -> ArchlineError:
-    """An ArchlineError with a single diagnostic, to be raised."""
+    """Return an ArchlineError with a single diagnostic, to be raised."""
     return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
 
 
 def closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The closest of the candidates, if one is close: 1 is the same text, 0 one that has nothing in common."""
-    known = list(candidates)
-    matches = [each for each in known if each.lower() == name.lower()]
-    return next(iter(matches or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+    """Return the closest of the candidates, if its similarity is at least `cutoff`: 1 for equal texts."""
+    names = list(candidates)
+    matches = [candidate for candidate in names if candidate.lower() == name.lower()]
+    return next(iter(matches or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint naming the closest of the candidates, if one is close."""
-    found = closest(name, candidates)
-    return f"did you mean `{found}`?" if found else None
+    """Return a hint naming the closest of the candidates, if one is close."""
+    match = closest(name, candidates)
+    return f"did you mean `{match}`?" if match else None
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 argument`, `2 arguments`."""
+    """Format a count: `1 argument`, `2 arguments`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

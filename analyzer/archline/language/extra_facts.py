@@ -1,4 +1,4 @@
-"""An algorithm under further facts, as `--where` states them."""
+"""Further facts, as `--where` states them, are added to an algorithm here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from archline.language.model import Module
 
 
 def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
-    """The module with the facts added to the `where` of one of its own algorithms, checked anew.
+    """Return the module with the facts added to the `where` of one of its own algorithms, checked again.
 
-    Raises ArchlineError where a fact is not one about sizes of the algorithm.
+    Raises ArchlineError if a fact is not one about sizes of the algorithm.
     """
     if not facts:
         return module, algorithm
@@ -24,26 +24,26 @@ def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]
     waiting = [used]
 
     def resolve(use: s.Use) -> Module:
-        if use.path == COLLECTIVES and not any(isinstance(each, s.Use) and each.path == use.path for each in items):
+        if use.path == COLLECTIVES and not any(isinstance(item, s.Use) and item.path == use.path for item in items):
             return replace(used, algorithms=_collectives(module))
-        # What the file uses is loaded already: the first `use` brings all of it in, the others nothing more.
+        # The modules that the file uses are loaded already: the first `use` brings all of it in, later ones nothing
+        # more.
         return waiting.pop() if waiting else replace(used, program=s.Program(used.program.source, ()), algorithms={})
 
     return check(replace(module.program, items=items), resolve), narrowed
 
 
 def _collectives(module: Module) -> dict[str, s.Algorithm]:
-    """The algorithms of the library that the file's collective operations stand for."""
+    """Return the algorithms of the library for the file's collective operations."""
     nodes = s.find(module.program.items, s.Communicate)
-    own = [module.collectives[node] for node in nodes if node in module.collectives]
-    called = [module.targets[each.invoke.call] for each in own]
-    return {each.name: each for each in called if isinstance(each, s.Algorithm) and each.name not in module.visible}
+    collectives = [module.collectives[node] for node in nodes if node in module.collectives]
+    called = [module.targets[collective.invoke.call] for collective in collectives]
+    return {item.name: item for item in called if isinstance(item, s.Algorithm) and item.name not in module.visible}
 
 
 def _used(module: Module) -> Module:
-    """Everything the module's file uses, as one module."""
-    own = set(module.program.items)
-    algorithms = {name: each for name, each in module.visible.items() if each not in own}
-    externs = [each for each in module.externs.values() if each not in own]
+    own_items = set(module.program.items)
+    algorithms = {name: algorithm for name, algorithm in module.visible.items() if algorithm not in own_items}
+    externs = [extern for extern in module.externs.values() if extern not in own_items]
     source = Source(module.program.source.path, "")
     return replace(module, program=s.Program(source, (*algorithms.values(), *externs)), algorithms=algorithms)

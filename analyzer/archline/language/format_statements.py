@@ -1,7 +1,7 @@
-"""Canonical text of items and statements, one `Unit` for each logical line of the source.
+"""Canonical text of items and statements has one `LogicalLine` for each logical line of the source.
 
-A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple
-statements correspond one to one and in order; that lets the printer put every comment back where it stood.
+A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple statements
+correspond one to one and in order; that lets the printer put every comment back in its place.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Bracketed:
 
 @record
 class LogicalLine:
-    """One logical line: its depth, its text, and what it is to the lines around it.
+    """One logical line: its depth, its text, and its relation to the lines around it.
 
-    Headers of algorithms and externs have `groups`, their text being what follows the last group. `opens`
-    marks a block header, `continues` an `elif` or `else`. A `key` says what kind of item the line starts.
+    Headers of algorithms and externs have `groups`; their text follows the last group. `opens` marks a block header,
+    `continues` an `elif` or `else`. A `key` is the kind of item that the line starts.
     """
 
     level: int
@@ -42,7 +42,7 @@ class LogicalLine:
 
 
 def units(item: s.Item) -> Iterator[LogicalLine]:
-    """The logical lines of an item, in order."""
+    """Yield the logical lines of an item, in order."""
     match item:
         case s.Use(path=path):
             yield LogicalLine(0, f"use {'.'.join(path)}", key="use")
@@ -74,12 +74,12 @@ def _header(item: s.Algorithm) -> LogicalLine:
 
 
 def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Bracketed:
-    texts = tuple(format_parameter(each) if isinstance(each, s.Parameter) else _axis(each) for each in entries)
-    return Bracketed(opening, texts, tuple((each.span.line, each.span.column) for each in entries))
+    texts = tuple(format_parameter(entry) if isinstance(entry, s.Parameter) else _axis(entry) for entry in entries)
+    return Bracketed(opening, texts, tuple((entry.span.line, entry.span.column) for entry in entries))
 
 
 def format_parameter(parameter: s.Parameter) -> str:
-    """A parameter as it is declared."""
+    """Format a parameter as declared."""
     mode = f"{parameter.mode} " if parameter.mode != "in" else ""
     local = "local " if parameter.local else ""
     return f"{parameter.name}: {mode}{local}{format_type(parameter.type)}"
@@ -91,14 +91,14 @@ def _axis(axis: s.Axis) -> str:
 
 
 def _contracts(item: s.Algorithm) -> Iterator[LogicalLine]:
-    """The contract's lines in the order of the source, which the tree keeps only in the spans."""
-    found: list[tuple[tuple[int, int], str]] = []
-    found.extend((_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where"))
-    found.extend((_start(each), _ensures(each)) for each in item.ensures)
-    found.extend(
+    """Yield the contract's lines in the order of the source, which the tree keeps only in the spans."""
+    lines: list[tuple[tuple[int, int], str]] = []
+    lines.extend((_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where"))
+    lines.extend((_start(clause), _ensures(clause)) for clause in item.ensures)
+    lines.extend(
         (_start(exprs[0]), f"decreases {format_list(exprs)}") for exprs in _clauses(item.decreases, "decreases")
     )
-    for _, text in sorted(found):
+    for _, text in sorted(lines):
         yield LogicalLine(1, text)
 
 
@@ -107,7 +107,7 @@ def _start(node: s.Node) -> tuple[int, int]:
 
 
 def _clauses(nodes: Sequence[_Clause], keyword: str) -> list[list[_Clause]]:
-    """The nodes by the clause they came from: a new one starts where its keyword stands between two nodes."""
+    """Return the nodes by the clause they came from: a new one starts if its keyword is between two nodes."""
     clauses: list[list[_Clause]] = []
     for node in nodes:
         if clauses and not _keyword_between(clauses[-1][-1], node, keyword):
@@ -134,7 +134,7 @@ def _ensures(clause: s.Ensures) -> str:
 
 
 def format_claim(claim: s.Claim) -> str:
-    """A claim's canonical text, all of it."""
+    """Return a claim's canonical text."""
     title = f'"{claim.title}": ' if claim.title is not None else ""
     if claim.relation[0].isalpha():
         right = f"is {claim.relation}({format_expression(claim.right)})"
@@ -155,7 +155,7 @@ def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
 
 
 def _block(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
-    # A stack of its own: blocks may nest deeper than Python likes to recurse.
+    # The stack is explicit: blocks may nest deeper than Python's recursion.
     stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
     while stack:
         node, level, later = stack.pop()
@@ -176,7 +176,6 @@ def _branch(branch: s.Branch, later: bool) -> str:
 
 
 def _statement(statement: s.Stmt) -> str:
-    """A simple statement, or the header of a compound one."""
     match statement:
         case s.Let(name=name, value=value):
             return f"let {name} = {format_expression(value)}"
@@ -230,7 +229,7 @@ def _communicate(statement: s.Communicate) -> str:
         parts.append(format_expression(statement.buffer))
     for clause in statement.clauses:
         values = format_list(clause.values)
-        # Coordinates of a processor stand in brackets.
+        # Coordinates of a processor are in brackets.
         coordinates = statement.operation in ("exchange", "send", "receive")
         bracketed = clause.keyword == "to" or (clause.keyword == "from" and coordinates)
         text = f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}"
@@ -239,7 +238,7 @@ def _communicate(statement: s.Communicate) -> str:
 
 
 def format_type(type_: s.Type) -> str:
-    """A type's canonical text, without the layout where it is the default."""
+    """Return a type's canonical text, without the layout if it is the default."""
     match type_:
         case s.SizeType():
             return "size"

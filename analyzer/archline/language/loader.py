@@ -1,4 +1,4 @@
-"""From paths, module names and text to checked modules."""
+"""Paths, module names and texts are loaded to checked modules here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RECURSION_LIMIT = 20_000
 
 
 def load_path(path: Path) -> Module:
-    """Read and check a file with everything it uses. Raises ArchlineError with all that is wrong."""
+    """Read and check a file with everything it uses. Raises ArchlineError with all mistakes."""
     return _Loader().load_file(path)
 
 
@@ -30,7 +30,7 @@ def load_text(text: str, name: str = "<text>") -> Module:
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
-    """The module that a target names, and the algorithm where it names one.
+    """Return the module that a target names, and the algorithm if it names one.
 
     A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`. Raises ArchlineError.
     """
@@ -46,7 +46,7 @@ def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
 
 
 def stdlib_modules() -> list[str]:
-    """The names of the standard library's modules, sorted."""
+    """Return the names of the standard library's modules, sorted."""
     root = resource("stdlib")
     files = root.rglob("*.algo") if root.is_dir() else ()
     return sorted(".".join(file.relative_to(root).with_suffix("").parts) for file in files)
@@ -63,7 +63,7 @@ def _path_of(place: str) -> Path:
 
 
 def _place_hint(place: str) -> str:
-    """What may have been meant by a name that is no module: one of a family, or one whose family is left out."""
+    """Suggest a module for a name that is not one: a member of a family, or a name without its family."""
     modules = stdlib_modules()
     family = [f"`{name}`" for name in modules if name.startswith(f"{place}.")]
     if family:
@@ -82,11 +82,10 @@ class _Loader:
     def __init__(self) -> None:
         self._modules: dict[Path, Module] = {}
         self._loading: list[Path] = []
-        # Once for every pass that will read the program, not for loading alone.
+        # The limit is for every pass that will read the program, not for loading alone.
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
 
     def load_file(self, path: Path) -> Module:
-        """The module of a file."""
         source = read_source(path)
         key = path.resolve()
         if key not in self._modules:
@@ -98,7 +97,7 @@ class _Loader:
         return self._modules[key]
 
     def load_source(self, source: Source, folder: Path | None) -> Module:
-        """The module of a text; `folder` is where its `use` looks before the standard library."""
+        """Return the module of a text; its `use` looks in `folder` before the standard library."""
         parsed = parse(source)
         return check(parsed.program, lambda use: self._resolve(use, folder), parsed.diagnostics)
 
@@ -113,12 +112,12 @@ class _Loader:
             key = file.resolve()
             if key in self._loading:
                 cycle = self._loading[self._loading.index(key) :]
-                chain = " uses ".join(f"`{each.name}`" for each in [*cycle, key])
+                chain = " uses ".join(f"`{link.name}`" for link in [*cycle, key])
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
-        known = stdlib_modules() + (_modules_beside(folder) if folder is not None else [])
+        names = stdlib_modules() + (_modules_beside(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
-        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, known))
+        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, names))
 
 
 def _modules_beside(folder: Path) -> list[str]:

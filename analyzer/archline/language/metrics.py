@@ -1,4 +1,4 @@
-"""The registry of metrics: what each counts, in which unit, how it adds up over a program, what may be done with it.
+"""The registry of metrics has their units and events, how they add up over a program, and their uses.
 
 All lists of metrics elsewhere are read from here.
 """
@@ -16,7 +16,7 @@ WORD = 8
 
 
 class Composition(Enum):
-    """How a metric of two parts of a program gives that of both."""
+    """The composition of a metric over two parts of a program."""
 
     SUM = auto()
     """The sum, in sequence and in parallel."""
@@ -30,14 +30,14 @@ class Derived(Enum):
     ALWAYS = auto()
     """With every cost of an algorithm."""
     ON_REQUEST = auto()
-    """Where it is asked for."""
+    """If asked for."""
     NEVER = auto()
     """It is declared, executed, or computed from others."""
 
 
 @record(slots=True)
 class Event:
-    """One thing that a run does and metrics count: an operation of a kind, on reals or not, or a step of control."""
+    """One event that a run makes and metrics count: an operation of a kind, on reals or not, or a step of control."""
 
     kind: str
     real: bool = False
@@ -46,24 +46,24 @@ class Event:
 INT_OPERATION = Event("int")
 ITERATION, TEST, CALL = Event("iteration"), Event("test"), Event("call")
 STEPS = (INT_OPERATION, ITERATION, TEST, CALL)
-"""What counts as work and is no operation on reals."""
+"""Events that count as work but are not operations on reals."""
 FORK = Event("fork")
-"""A level of the tree of forks that starts a parallel loop, which lengthens paths and is no work."""
+"""A level of the tree of forks that starts a parallel loop, which lengthens paths but is not work."""
 DECLARED = "declared"
 """The kind of the flops that `costs` statements and externs declare."""
 
 
 @record(slots=True)
 class MetricDefinition:
-    """What is known of a metric.
+    """The properties of a metric.
 
-    `composition` and `counts` (the events that are 1 each) are given where a walk over the statements derives it,
-    `composition` alone where other things than events count. `by_kind`: it is split into kinds of events. A
-    declared amount of it counts `within` other metrics too. `at_most` names one that it never exceeds, unless it is
-    declared and not within that. `letter` stands for it in recurrences.
+    `composition` and `counts` (the events that are 1 each) are given if a walk over the statements derives it,
+    `composition` alone if it counts other things than events. `by_kind`: it is split into kinds of events. A declared
+    amount of it counts `within` other metrics too. `at_most` names one that it never exceeds, unless it is declared and
+    not within that. `letter` is its symbol in recurrences.
 
     `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
-    energy may take it. `whole`: it counts things, so that bounds at sizes are whole numbers too, unless it is declared.
+    energy may take it. `whole`: it counts things, so that bounds at sizes are integers too, unless it is declared.
     `on_grid`: it is derived with every cost of an algorithm on a grid, and of no other. `of_cache`: it depends on the
     cache, Z words in lines of L.
     """
@@ -96,7 +96,7 @@ def _anything(event: Event) -> bool:
 
 
 _KINDS = {"additions": ("add", "sub"), "multiplications": ("mul",), "divisions": ("div",)}
-"""Flops that a machine may price apart from others."""
+"""Flops that a machine may price separately."""
 
 
 def _of_kinds(event: Event, name: str) -> bool:
@@ -104,7 +104,7 @@ def _of_kinds(event: Event, name: str) -> bool:
 
 
 def _registry(*metrics: MetricDefinition) -> Mapping[str, MetricDefinition]:
-    return {each.name: each for each in metrics}
+    return {metric.name: metric for metric in metrics}
 
 
 METRICS = _registry(
@@ -196,19 +196,19 @@ METRICS = _registry(
 
 
 def names(choice: Callable[[MetricDefinition], bool]) -> tuple[str, ...]:
-    """The names of the metrics of some choice, in order."""
-    return tuple(name for name, each in METRICS.items() if choice(each))
+    """Return the names of the metrics that satisfy a predicate, in order."""
+    return tuple(name for name, metric in METRICS.items() if choice(metric))
 
 
-DECLARABLE = names(lambda each: each.declared)
-CLAIMABLE = names(lambda each: each.claimed or each.derived is not Derived.NEVER)
-ON_MACHINE = names(lambda each: each.claimed and not each.declared)
-"""Those that take a machine, and a model."""
-EXECUTED = names(lambda each: each.executed)
-DERIVABLE = names(lambda each: each.derived is not Derived.NEVER)
-ON_REQUEST = names(lambda each: each.derived is Derived.ON_REQUEST)
-WHOLE = names(lambda each: each.whole)
-OF_CACHE = names(lambda each: each.of_cache)
-ON_GRID = names(lambda each: each.on_grid)
-SET_APART = names(lambda each: each.declared and each.composition is None)
-"""Those whose declared amounts are added up by themselves."""
+DECLARABLE = names(lambda metric: metric.declared)
+CLAIMABLE = names(lambda metric: metric.claimed or metric.derived is not Derived.NEVER)
+ON_MACHINE = names(lambda metric: metric.claimed and not metric.declared)
+"""Metrics that take a machine, and a model."""
+EXECUTED = names(lambda metric: metric.executed)
+DERIVABLE = names(lambda metric: metric.derived is not Derived.NEVER)
+ON_REQUEST = names(lambda metric: metric.derived is Derived.ON_REQUEST)
+WHOLE = names(lambda metric: metric.whole)
+OF_CACHE = names(lambda metric: metric.of_cache)
+ON_GRID = names(lambda metric: metric.on_grid)
+SET_APART = names(lambda metric: metric.declared and metric.composition is None)
+"""Metrics whose declared amounts are added up separately."""

@@ -1,4 +1,4 @@
-"""Hints for mistakes of people who come from other languages, recognised by the line on which the parser stopped."""
+"""Mistakes of people who come from other languages are recognised by the line on which the parser stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_E
 
 
 def claim_hint(metric: str = "energy", algorithm: str = "f") -> str:
-    """How a bound on what a machine takes is written."""
+    """Suggest a claim for a bound on a metric of a machine."""
     return f'it is claimed next to the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
 
 
@@ -19,7 +19,7 @@ _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
 
 _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
-"""A number in a claim, and a unit behind it."""
+"""A number in a claim, followed by a unit."""
 
 _PART = r"\s*([^(),]*?[^(),\s])\s*"
 _RANGE = r"^\s*((?:parallel\s+)?for\s+\w+)\s+in\s+range\s*\("
@@ -40,9 +40,9 @@ FOREIGN_FUNCTIONS = {
     ),
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
-"""What to write for functions of other languages."""
+"""Corrections for functions of other languages."""
 
-# Patterns are searched in the line without its comment; the first that is found speaks, with what it matched.
+# Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
 _LINES: tuple[tuple[str, str], ...] = (
     (rf"{_RANGE}{_PART}\)", r"write `\1 in 0..\2:`"),
     (rf"{_RANGE}{_PART},{_PART}\)", r"write `\1 in \2..\3:`"),
@@ -75,6 +75,7 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"\batmost\b|\bat\s+most\b(?!.*\btimes\b)", "write `while x > 1 at most n times:`"),
     (r"&&|(?<!&)&(?!&)", "write `and`"),
     (r"\|", "write `or`"),
+    (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
     (r"!(?!=)", "write `not`"),
     (r";", "a statement ends with its line"),
     (r"'", "text stands in double quotes; only docstrings, titles and machine names are text"),
@@ -110,12 +111,12 @@ _LINES: tuple[tuple[str, str], ...] = (
 
 
 def line_hint(line: str) -> str | None:
-    """The hint of the first mistake that the line's code shows, or None."""
+    """Return the hint of the first mistake that the line's code shows, or None."""
     return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
 
 
 def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
-    """A hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
+    """Return a hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
     before = line[: column - 1]
     if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
@@ -151,7 +152,7 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
 
 
 def growth_hint(line: str) -> str | None:
-    """The hint for a growth after a relation, as in `work = O(n)`, or None."""
+    """Return the hint for a growth after a relation, as in `work = O(n)`, or None."""
     growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
     claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line)
     fine = claimed and claimed[3] and not re.search(r"\w +\w", claimed[3])
@@ -159,7 +160,7 @@ def growth_hint(line: str) -> str | None:
 
 
 def _left_out(before: str, rest: str) -> str | None:
-    """The hint for a `*` or for brackets that mathematics leaves out, as in `2T(n/2)`, `n log n` and `log n`."""
+    """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`."""
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
         return f"a product is written with `*`: `{number[0]}*{factor[0]}`"
@@ -174,17 +175,17 @@ def _left_out(before: str, rest: str) -> str | None:
 
 
 def code_of(line: str) -> str:
-    """The line without its comment, and with nothing but `_` in its strings: places stay where they are."""
+    """Return the line without its comment, and with nothing but `_` in its strings: columns stay the same."""
     return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
 
 def brackets(code: str) -> int:
-    """How many more brackets are opened than closed in a line of code."""
+    """Return the number of opened brackets less that of closed ones in a line of code."""
     return sum((character in "([") - (character in ")]") for character in code)
 
 
 def unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
-    """The innermost bracket that is open before a place: its line and column (all from 1) and itself, or None."""
+    """Return the innermost bracket open before a place: its line and column (all from 1) and itself, or None."""
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):
         end = column - 1 if line_number == number else len(line)

@@ -1,4 +1,4 @@
-"""What the checker knows of a program: the types, shapes, sizes and call targets that every later stage reads."""
+"""The checked module has the types, shapes, sizes and call targets that every later stage reads."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from archline.records import field, record
 
 
 class Kind(Enum):
-    """What a scalar expression is. Arithmetic on STATIC values is free, on INT and REAL it is counted.
+    """The kind of a scalar expression. Arithmetic on STATIC values is free, on INT and REAL it is counted.
 
-    ANY is an element of a buffer `any[w]`, REAL or INT as the call has it.
+    ANY is an element of a buffer `any[w]`, REAL or INT by the call.
     """
 
     STATIC = "size or index"
@@ -50,7 +50,7 @@ ExprType = Kind | ViewType
 
 
 class BoundBy(Enum):
-    """Which property of an argument gives a size its value."""
+    """The property of an argument that gives a size its value."""
 
     VALUE = "the argument itself"
     EXTENT = "an extent of the array"
@@ -61,7 +61,7 @@ class BoundBy(Enum):
 
 @record
 class SizeBinding:
-    """How the size `name` gets its value: from parameter number `parameter`, for EXTENT in dimension `dimension`."""
+    """The binding of the size `name`: by parameter number `parameter`, for EXTENT in dimension `dimension`."""
 
     name: str
     by: BoundBy
@@ -73,8 +73,8 @@ class SizeBinding:
 class Signature:
     """An algorithm's sizes in order of appearance, and its parameters.
 
-    `sizes` holds declared sizes and names bound by shapes; `indices` the `index` parameters. `at_least` is each
-    size's least value: 1, or 0 where a `where` says so.
+    `sizes` holds declared sizes and names bound by shapes; `indices` the `index` parameters. `at_least` is each size's
+    lower limit: 1, or 0 if a `where` says so.
     """
 
     sizes: tuple[SizeBinding, ...]
@@ -84,13 +84,12 @@ class Signature:
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """The names of the sizes, in order."""
         return tuple(binding.name for binding in self.sizes)
 
 
 @record(eq=False)
 class Collective:
-    """The call that a collective operation stands for; with `into`, its buffer is copied there first."""
+    """The call that a collective operation denotes; with `into`, its buffer is copied there first."""
 
     invoke: Invoke
     into: Expr | None
@@ -100,7 +99,7 @@ class Collective:
 class Need:
     """A value, in the names of an algorithm, that all processors along some axes of its grid must have the same.
 
-    `what` begins the message about those that do not, in which `rule` is broken.
+    `what` begins the message about processors that differ, which break the `rule`.
     """
 
     value: Expr
@@ -111,9 +110,9 @@ class Need:
 
 @record(eq=False)
 class Agreement:
-    """What processors that call an algorithm must agree on, and the axes of its grid along which it communicates.
+    """Values that processors which call an algorithm must agree on, and the axes along which it communicates.
 
-    `data` is the first place where data decides what messages there are, `output` where it decides what is output.
+    `data` is the first place where data decides which messages exist, `output` where it decides the output.
     """
 
     needs: tuple[Need, ...]
@@ -127,12 +126,12 @@ class Module:
     """A checked file with everything it uses.
 
     `algorithms` are those the file itself defines, `visible` adds the used ones and `externs` the extern functions.
-    `types` gives the type of every expression of every reachable algorithm, `targets` what each call calls, `shapes`
-    the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for
-    every call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None where only
-    the data decides; P where the callee runs on part of the grid). `collectives` gives the calls that stand for
-    collective operations, `agreements` what must be the same on the processors of a grid, `shortfalls` for each call
-    the sizes for which data may pass less than their least value.
+    `types` gives the type of every expression of every reachable algorithm, `targets` the callee of each call, `shapes`
+    the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for every
+    call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None if only the data
+    decides; P if the callee runs on part of the grid). `collectives` gives the calls that collective operations denote,
+    `agreements` the values that must be the same on the processors of a grid, `shortfalls` for each call the sizes for
+    which data may pass less than their lower limit.
     """
 
     program: Program = field(repr=False)
@@ -149,11 +148,10 @@ class Module:
     shortfalls: Mapping[Call, tuple[str, ...]] = field(repr=False)
 
     def is_view(self, expr: Expr) -> bool:
-        """Whether an expression is an array or a view of one."""
         return isinstance(self.types.get(expr), ViewType)
 
     def filled(self, statement: Stmt) -> tuple[Expr, ...] | None:
-        """The extents of the array, or view, that a statement fills, or copies to, as a whole; None for others."""
+        """Return the extents of the array, or view, that a statement fills or copies to as a whole; None otherwise."""
         if isinstance(statement, Local):
             return statement.type.shape if isinstance(statement.type, ArrayType) and statement.value else None
         views = (target for target in getattr(statement, "writes", ()) if self.is_view(target))

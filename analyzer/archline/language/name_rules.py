@@ -1,4 +1,4 @@
-"""Rules about names: scopes, definitions, sizes, metrics, modules (AL201 to AL219)."""
+"""Rules about names are defined here: scopes, definitions, sizes, metrics, modules (AL201 to AL219)."""
 
 from archline.language.diagnostics import Rule
 

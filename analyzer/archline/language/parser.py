@@ -1,4 +1,4 @@
-"""Text to Program: one top-level item at a time, going on after a mistake where that is possible."""
+"""Text is parsed to a Program, one top-level item at a time; the parser continues after a mistake if possible."""
 
 from __future__ import annotations
 
@@ -67,20 +67,20 @@ STATEMENTS = (
     "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
 )  # fmt: skip
 CLAUSES = ("where", "ensures", "decreases")
-"""What stands between the header of an algorithm and its statements."""
+"""The words of lines between the header of an algorithm and its statements."""
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 KEPT = 512
-"""How many fragments are kept: texts of models and of growths are read again and again."""
+"""The number of cached fragments: texts of models and of growths are read repeatedly."""
 
 
 def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
-    """A message and perhaps a hint for an unexpected token, from the terminals that would have been accepted.
+    """Return a message and perhaps a hint for an unexpected token, from the terminals that would have been accepted.
 
-    `line` is the code of the line it stands on, and `column` its place there, from 1.
+    `line` is the code of its line, and `column` its place there, from 1.
     """
-    found = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
-    shown = found.removeprefix("the ") if found else f"`{str(token)[:40]}`"
+    kind = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
+    shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
     hint = growth_hint(line) or place_hint(token.type, line, column, accepted) or line_hint(line)
@@ -97,8 +97,8 @@ def _expected(accepted: set[str]) -> str | None:
         accepted = accepted - _OPERATORS
     for terminal in sorted(accepted):
         names.append(_KINDS.get(terminal) or f"`{terminal.lower().strip('_')}`")
-    # What is longest stands last.
-    names = sorted(dict.fromkeys(names), key=lambda each: " such as " in each)
+    # Longer names are last.
+    names = sorted(dict.fromkeys(names), key=lambda name: " such as " in name)
     if not names or len(names) > 5:
         return None
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
@@ -111,7 +111,7 @@ def _hint(token: Token, accepted: set[str], before: str) -> str | None:
         return "a block header ends with `:`"
     if token.type == "_INDENT":
         return "this line is indented further than the block it stands in"
-    # `whiel x > 1` is read as an assignment to `whiel`: the word that was meant stands at the line's start.
+    # `whiel x > 1` is read as an assignment to `whiel`: the intended word is at the line's start.
     first = before.split()[0] if before.split() else str(token)
     if token.type == "NAME" and first.isidentifier() and first not in STATEMENTS and len(first) > 3:
         return did_you_mean(first, STATEMENTS)
@@ -119,18 +119,18 @@ def _hint(token: Token, accepted: set[str], before: str) -> str | None:
 
 
 def parser_of(grammar: str, **options: Any) -> lark.Lark:
-    """The parser; `options` as `lark.Lark` takes them."""
+    """Return the parser; `options` are those of `lark.Lark`."""
     try:
-        kept = _tables_file(grammar, options)
-        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return lark.Lark(grammar, cache=str(kept), **options)
+        tables = _tables_file(grammar, options)
+        tables.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return lark.Lark(grammar, cache=str(tables), **options)
     except (OSError, RuntimeError):
-        # There is no home, or no room in it.
+        # There is no home folder, or no room in it.
         return lark.Lark(grammar, **options)
 
 
 def _tables_file(grammar: str, options: dict[str, Any]) -> Path:
-    """Another file for another grammar, version or set of options. Raises RuntimeError where nobody is at home."""
+    """Return a file name for each grammar, version and set of options. Raises RuntimeError without a home folder."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
     return cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
@@ -164,35 +164,35 @@ def _grammar() -> Lark:
 
 @record
 class Parsed:
-    """A program and what was wrong with its text; with diagnostics, the program holds what could be read."""
+    """A program and the mistakes in its text; with diagnostics, the program holds the readable parts."""
 
     program: s.Program
     diagnostics: tuple[Diagnostic, ...]
 
 
 def parse(source: Source) -> Parsed:
-    """Parse a file. Never raises for bad text: the diagnostics say what is wrong with it."""
+    """Parse a file. Never raises for bad text: the diagnostics describe the mistakes."""
     tabs = _tabs(source)
     if tabs:
         return Parsed(s.Program(source, ()), tabs)
     items: list[s.Item] = []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     broken: set[str] = set()
     for first, lines in chunks(source):
         item, problems = _parse_chunk(source, first, lines)
-        found.extend(problems)
+        diagnostics.extend(problems)
         if item is not None:
             items.append(item)
             if problems and isinstance(item, s.Algorithm):
                 broken.add(item.name)
-        if len(found) >= MAX_REPAIRS:
+        if len(diagnostics) >= MAX_REPAIRS:
             break
     program = s.Program(source, tuple(items), tuple(_comments(source)), frozenset(broken))
-    return Parsed(program, tuple(found))
+    return Parsed(program, tuple(diagnostics))
 
 
 def parse_program(source: Source) -> s.Program:
-    """Parse a file; raises ArchlineError where its text has any mistake."""
+    """Parse a file; raises ArchlineError for any mistake in its text."""
     parsed = parse(source)
     if parsed.diagnostics:
         raise ArchlineError(parsed.diagnostics)
@@ -210,7 +210,7 @@ def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
 
 
 def parse_fact_list(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
-    """Parse facts with commas between them, of which `and` may join parts; raises ArchlineError."""
+    """Parse facts with commas between, whose parts may be joined by `and`; raises ArchlineError."""
     return _parse_fragment(text, name, "fact_list")  # type: ignore[no-any-return]
 
 
@@ -228,7 +228,7 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
 
 
 def forget() -> None:
-    """Drop the fragments that are kept, for measurements."""
+    """Clear the cache of fragments, for measurements."""
     _parse_fragment.cache_clear()
 
 
@@ -243,23 +243,23 @@ def _parse_fragment(text: str, name: str, start: str) -> Any:
 
 
 def _of_fragment(problem: Diagnostic) -> Diagnostic:
-    """A fragment has no top-level definitions, so that its first token cannot fail to start one."""
+    """Adapt a diagnostic to a fragment: without top-level definitions, its first token cannot fail to start one."""
     if problem.rule is not rules.TOP_LEVEL or problem.span is None:
         return problem
     span = problem.span
-    found = span.text.strip()
-    return Diagnostic(rules.UNEXPECTED, f"unexpected `{found}`" if found else "nothing is written here", span)
+    text = span.text.strip()
+    return Diagnostic(rules.UNEXPECTED, f"unexpected `{text}`" if text else "nothing is written here", span)
 
 
 def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any:
-    """What the text parses to, or the Diagnostic that says why it does not. `first`: its line in the source."""
+    """Return the parse of a text, or the Diagnostic of its failure. `first`: its line in the source."""
     builder = TreeBuilder(source, first - 1)
     try:
-        found = builder.transform(_grammar().parse(text, start=start))
+        tree = builder.transform(_grammar().parse(text, start=start))
         if builder.sized is not None:
             hint = "work(f, n = 2*n) says so in a `claim`"
             return Diagnostic(rules.UNEXPECTED, "no size is set here", builder.sized, hint=hint)
-        return found
+        return tree
     except UnexpectedInput as problem:
         return _syntax_diagnostic(source, first, text, problem)
     except DedentError:
@@ -274,29 +274,29 @@ def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any
 
 
 def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
-    """Parse one item. Faulty statements are replaced and faulty clauses left out: one run shows several mistakes."""
+    """Parse one item. Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes."""
     deep = _too_deep(source, first, lines)
     if deep is not None:
         return None, [deep]
     lines = list(lines)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     while True:
         result = _attempt(source, first, "\n".join(lines) + "\n")
         if not isinstance(result, Diagnostic):
-            return result, found
-        last = found[-1].span if found else None
+            return result, diagnostics
+        last = diagnostics[-1].span if diagnostics else None
         line = result.span.line if result.span is not None else first
         if last is not None and line <= last.line:
-            return None, found
-        found.append(result)
-        if len(found) >= MAX_REPAIRS or not _repair(lines, line - first):
-            return None, found
+            return None, diagnostics
+        diagnostics.append(result)
+        if len(diagnostics) >= MAX_REPAIRS or not _repair(lines, line - first):
+            return None, diagnostics
 
 
 def _repair(lines: list[str], at: int) -> bool:
-    """Replace the statement on a line, and the block below it if it heads one, by `pass`. False: not possible.
+    """Replace the statement on a line, and the block of a header, by `pass`. False: not possible.
 
-    A clause of the header is left out and a branch gets another condition: else the next ones would be mistakes.
+    A clause of the header is dropped and a branch gets another condition: else the next ones would be mistakes.
     """
     if at <= 0 or at >= len(lines):
         return False
@@ -325,7 +325,7 @@ def _indent(line: str) -> int:
 
 
 def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """The file's top-level items: number of the first line, and the lines. A header may span lines in brackets."""
+    """Yield the file's top-level items: number of the first line, and lines. A header may span lines in brackets."""
     start: int | None = None
     depth = 0
     lines = source.lines
@@ -368,13 +368,13 @@ def _tabs(source: Source) -> tuple[Diagnostic, ...]:
 
 
 def _levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
-    """The lines with code: where each stands, its indentation, and those of the blocks that are open before it."""
+    """Yield the lines with code: their spans, indentation, and the indentations of the blocks open before each."""
     stack = [0]
     for number, line in enumerate(lines, first):
         if line.strip() and not line.lstrip().startswith("#"):
             indent = _indent(line)
             yield Span(source, number, indent + 1, number, len(line) + 1), indent, stack
-            stack = [*(each for each in stack if each < indent), indent]
+            stack = [*(level for level in stack if level < indent), indent]
 
 
 def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
@@ -398,11 +398,11 @@ def _syntax_diagnostic(source: Source, first: int, text: str, problem: Unexpecte
     if isinstance(problem, UnexpectedCharacters):
         line, column = problem.line + first - 1, problem.column
         span = Span(source, line, column, line, column + 1)
-        found = text.split("\n")[problem.line - 1]
-        character = found[column - 1 : column]
+        text_of_line = text.split("\n")[problem.line - 1]
+        character = text_of_line[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = line_hint(code_of(found))
+        hint = line_hint(code_of(text_of_line))
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
             return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
         return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
@@ -431,7 +431,7 @@ def _token_diagnostic(source: Source, first: int, text: str, problem: Unexpected
 
 
 def _place(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
-    """Line, column and width of an unexpected token; an unexpected line end is at the end of the line before it."""
+    """Return line, column and width of an unexpected token; an unexpected line end is after the line before it."""
     if token.type not in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") and token.line is not None:
         return token.line + first - 1, token.column or 1, max(1, len(token))
     number = min(max(token.line if token.line is not None else len(lines), 1), len(lines))
@@ -444,7 +444,7 @@ def _place(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
 
 
 def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
-    """The bracket that is still open where the text ends, or where a line begins that cannot go on from it."""
+    """Return the bracket that is open at the end of the text, or at the beginning of a line that cannot continue it."""
     if token.type in ("$END", "_DEDENT") or token.line is None:
         return unclosed(lines, len(lines), len(lines[-1]) + 1)
     column = token.column or 1
@@ -454,7 +454,7 @@ def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None
 
 
 def headers(source: Source) -> tuple[s.Algorithm, ...]:
-    """The algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
+    """Return the algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
     lines = [""] * len(source.lines)
     for first, chunk in chunks(source):
         if chunk[0].startswith("algorithm"):
@@ -470,11 +470,11 @@ def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
 
 
 def _without_body(lines: Sequence[str]) -> list[str]:
-    """The lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
-    opened, found = False, list(lines)
+    """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
+    opened, result = False, list(lines)
     for number, line in enumerate(lines):
         code = code_of(line).strip()
         if opened and code and not code.startswith('"'):
-            return [*found[:number], "    pass", *[""] * (len(lines) - number - 1)]
+            return [*result[:number], "    pass", *[""] * (len(lines) - number - 1)]
         opened = opened or code.endswith(":")
-    return found
+    return result

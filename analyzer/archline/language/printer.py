@@ -1,4 +1,4 @@
-"""Tree to text: the canonical form of a program, every comment kept where it stood (`archline fmt`)."""
+"""Tree to text: the canonical form of a program keeps every comment in its place (`archline fmt`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Line:
 
 
 def format_program(program: s.Program) -> str:
-    """The program's canonical text. It parses to an equal structure, and formatting it again changes nothing.
+    """Return the program's canonical text. It parses to an equal structure, and formatting it again changes nothing.
 
     The program must come from text without syntax errors: the layout of comments is read off its source.
     """
@@ -52,7 +52,7 @@ def _logical_lines(source: Source) -> Iterator[_Line]:
 
 
 class _Layout:
-    """Writes units in order and puts the comments between, behind and inside them."""
+    """Writes lines in order and puts the comments between, after and inside them."""
 
     def __init__(self, program: s.Program) -> None:
         self._comments = program.comments
@@ -68,7 +68,7 @@ class _Layout:
         kind: str | None = None
         for line, unit in entries:
             if unit.key is not None:
-                # One-line items of a kind may stand together; everything else is set apart.
+                # One-line items of a kind may be adjacent; all other items are separated.
                 self._separate = kind is not None and (unit.key == "algorithm" or unit.key != kind)
                 kind = unit.key
             self._own_lines(self._before(line.first), unit.level, indents)
@@ -80,14 +80,14 @@ class _Layout:
         return "".join(f"{text}\n" for text in self._out)
 
     def _before(self, line: int) -> list[s.Comment]:
-        """The comments not yet written that stand above a line."""
+        """Take the comments not yet written that are above a line."""
         start = self._next
         while self._next < len(self._comments) and self._comments[self._next].line < line:
             self._next += 1
         return list(self._comments[start : self._next])
 
     def _own_lines(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
-        """Comments on lines of their own, before a unit of `level`: each in the deepest block it fits."""
+        """Write comments that have separate lines, before a line of `level`: each in the deepest block it fits."""
         for comment in comments:
             depth = level
             while depth + 1 < len(indents) and comment.column > indents[depth + 1]:
@@ -95,7 +95,7 @@ class _Layout:
             self._write(comment.text, depth, comment.line, comment.line)
 
     def _write(self, text: str, level: int, first: int, last: int, *, joined: bool = False) -> None:
-        """One line of output for the source lines `first` to `last`; `joined`: no blank line before it."""
+        """Write one line for the source lines `first` to `last`; `joined`: no blank line before it."""
         if self._separate and level == 0:
             self._out.append("")
             self._separate = False
@@ -121,7 +121,7 @@ class _Layout:
 
 
 def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
-    """A header on one line if it fits; else its entries fill lines below the opening bracket."""
+    """Return a header on one line if it fits; else its entries fill lines below the opening bracket."""
     flat = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
     if len(flat) <= WIDTH and not comments:
         return flat
@@ -129,10 +129,12 @@ def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
     waiting = list(comments)
     for position, group in enumerate(unit.groups):
         later = unit.groups[position + 1 :]
-        # What follows the last entry should fit behind it: better break before that entry than in a grid.
-        follower = sum(len(other.opening) + len(", ".join(other.entries)) for other in later) + len(unit.text)
-        starts = [other.positions[0] for other in later]
-        here = [each for each in waiting if not starts or (each.line, each.column) < starts[0]]
+        # The text after the last entry should fit on its line: a break before that entry is better than one in a grid.
+        follower = sum(len(next_group.opening) + len(", ".join(next_group.entries)) for next_group in later) + len(
+            unit.text
+        )
+        starts = [next_group.positions[0] for next_group in later]
+        here = [comment for comment in waiting if not starts or (comment.line, comment.column) < starts[0]]
         waiting = waiting[len(here) :]
         _fill(lines, group, here, follower)
     lines[-1] += unit.text
@@ -162,7 +164,7 @@ def _fill(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], fol
 
 
 def _comment(lines: list[str], comment: s.Comment, margin: int, broken: bool) -> bool:
-    """Write a comment behind the last line, or below it if it stood alone. The line after it is a new one."""
+    """Write a comment after the last line, or below it if it was alone; return whether the next line is a new one."""
     if comment.alone or broken:
         lines.append(" " * margin + comment.text)
     else:

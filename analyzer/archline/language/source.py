@@ -1,4 +1,4 @@
-"""Source text and positions in it."""
+"""Source text is read and decoded here, from files or from snapshots of an earlier state."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from archline.records import record
 
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
-"""The files that were looked for, and the text of each; None where there is none."""
+"""The files that were looked for, and the text of each; None for a missing file."""
 Snapshot = Mapping[str, bytes]
-"""Files of an earlier state by their paths, all of which begin alike."""
+"""Files of an earlier state by their paths, which have a common beginning."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
 _snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
@@ -26,7 +26,7 @@ _snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default
 
 @record
 class Comment:
-    """A `#` comment: its text with the sign, and whether it has a line to itself."""
+    """A `#` comment: its text with the sign, and whether it is alone on its line."""
 
     line: int
     column: int
@@ -36,17 +36,17 @@ class Comment:
 
 @contextmanager
 def recorded() -> Iterator[Read]:
-    """Collects which files the block looks for."""
-    found: Read = {}
-    token = _read.set(found)
+    """Record the files that the block looks for."""
+    reads: Read = {}
+    token = _read.set(reads)
     try:
-        yield found
+        yield reads
     finally:
         _read.reset(token)
 
 
 def note_read(path: Path, text: str | None) -> None:
-    """Say that a file is looked for, to the block of `recorded` around."""
+    """Note that a file is looked for, for the surrounding block that records reads."""
     read = _read.get()
     if read is not None:
         read[path] = text
@@ -54,7 +54,7 @@ def note_read(path: Path, text: str | None) -> None:
 
 @contextmanager
 def with_snapshot(start: str, files: Snapshot) -> Iterator[None]:
-    """In the block, paths that begin so are those of these files, not of files on the disk."""
+    """Take paths with this beginning from the given files, not from the disk, in the block."""
     token = _snapshots.set({**_snapshots.get(), start: files})
     try:
         yield
@@ -63,13 +63,13 @@ def with_snapshot(start: str, files: Snapshot) -> Iterator[None]:
 
 
 def _snapshot_of(path: Path) -> Snapshot | None:
-    """The snapshot that a path belongs to; None for one on the disk."""
+    """Return the snapshot that a path belongs to; None for one on the disk."""
     name = str(path)
     return next((files for start, files in _snapshots.get().items() if name.startswith(start)), None)
 
 
 def is_path(place: str) -> bool:
-    """Whether a target's place is a path, rather than a module of the standard library."""
+    """Whether a target's place is a path, and not a module of the standard library."""
     return place.endswith(".algo") or not _MODULE.fullmatch(place) or exists(Path(place))
 
 
@@ -87,7 +87,7 @@ def exists(path: Path) -> bool:
 def read_source(path: Path) -> Source:
     """Read a UTF-8 `.algo` file.
 
-    Raises ArchlineError (AL001 to AL006) for what cannot be read as text: a missing file, a directory, an
+    Raises ArchlineError (AL001 to AL006) for a file that cannot be read as text: a missing file, a directory, an
     unreadable or too large file, bytes that are not UTF-8, a NUL.
     """
     name, snapshot = str(path), _snapshot_of(path)
@@ -102,7 +102,7 @@ def read_source(path: Path) -> Source:
     except FileNotFoundError:
         raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name) from None
     except IsADirectoryError:
-        first = next((each for form in ("*.algo", "*/*.algo") for each in sorted(path.glob(form))), None)
+        first = next((file for form in ("*.algo", "*/*.algo") for file in sorted(path.glob(form))), None)
         hint = f"name a file in it, such as `{first}`; `check`, `fmt` and `list` take folders" if first else None
         message = f"`{name}` is a folder; a file is expected"
         raise error(rules.DIRECTORY, message, path=name, hint=hint) from None
@@ -115,7 +115,7 @@ def read_source(path: Path) -> Source:
 
 
 def current_text(path: Path) -> str | None:
-    """The text of a file as it is now; None where there is none, or nothing that can be read."""
+    """Return the present text of a file; None if it is missing or cannot be read."""
     try:
         return read_source(path).text
     except ArchlineError:

@@ -1,4 +1,4 @@
-"""Expressions with names replaced."""
+"""Expressions of a grid are derived here: its processors, exact divisions and facts in sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from archline.language import syntax as s
 
 
 def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
-    """The number of processors of a grid in sizes; None where the extents of the axes are in terms of P."""
+    """Return the number of processors of a grid in sizes; None if the extents of the axes are in terms of P."""
     if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return None
     extents = [axis.extent for axis in algorithm.grid]
@@ -20,35 +20,35 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
 
 
 def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
-    """The exact divisions of sizes that every run on a grid makes besides those of the `where`: c divides P, of `P/c`.
+    """Return the exact divisions that every run on a grid makes besides those of the `where`: c divides P, of `P/c`.
 
-    They stand in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
+    They are in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
     """
     if not algorithm.grid:
         return ()
-    own = {"P"}.union(*(s.names(each.type) for each in algorithm.parameters if isinstance(each.type, s.ArrayType)))
-    own.update(each.name for each in algorithm.parameters if isinstance(each.type, s.SizeType))
-    own -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
-    made = [axis.extent for axis in algorithm.grid]
-    # What others divide is data, or is left to the checks.
-    plain = tuple(each for each in algorithm.body if isinstance(each, s.Simple))
-    made += [extent for each in s.find(plain, s.ArrayType) for extent in each.shape]
-    made += [each.value for each in s.find(plain, s.Let)]
-    # That c*d divides P says more than that c does.
-    parts = (each for expr in made for each in reversed(tuple(divisions(expr))))
-    quotients = (each for each in parts if isinstance(each, s.Binary) and each.op == "/" and s.names(each) <= own)
-    found = [each for each in algorithm.where if isinstance(each, s.Divides)]
-    stated = len(found)
-    for division in (_division(each.left, each.right) for each in quotients):
-        if not any(_implies(each, division) for each in found):
-            found.append(division)
-    return tuple(found[stated:])
+    sizes = {"P"}.union(*(s.names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType)))
+    sizes.update(item.name for item in algorithm.parameters if isinstance(item.type, s.SizeType))
+    sizes -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
+    exprs = [axis.extent for axis in algorithm.grid]
+    # Divisions of other values are data, or are left to the checks.
+    plain = tuple(statement for statement in algorithm.body if isinstance(statement, s.Simple))
+    exprs += [extent for type_ in s.find(plain, s.ArrayType) for extent in type_.shape]
+    exprs += [let.value for let in s.find(plain, s.Let)]
+    # The fact that c*d divides P implies that c does.
+    parts = (part for expr in exprs for part in reversed(tuple(divisions(expr))))
+    quotients = (part for part in parts if isinstance(part, s.Binary) and part.op == "/" and s.names(part) <= sizes)
+    facts = [fact for fact in algorithm.where if isinstance(fact, s.Divides)]
+    stated = len(facts)
+    for division in (_division(quotient.left, quotient.right) for quotient in quotients):
+        if not any(_implies(fact, division) for fact in facts):
+            facts.append(division)
+    return tuple(facts[stated:])
 
 
-def _implies(one: s.Divides, other: s.Divides) -> bool:
-    """Whether the divisor of the one is that of the other, or a product with it, and they divide the same."""
-    same = format_expression(one.value) == format_expression(other.value)
-    return same and Counter(_factors(one.divisor)) >= Counter(_factors(other.divisor))
+def _implies(first: s.Divides, second: s.Divides) -> bool:
+    """Whether one divisibility implies another: same dividend, and a divisor with all factors of the other."""
+    same = format_expression(first.value) == format_expression(second.value)
+    return same and Counter(_factors(first.divisor)) >= Counter(_factors(second.divisor))
 
 
 def _factors(expr: s.Expr) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _factors(expr: s.Expr) -> Iterator[str]:
 
 
 def _division(value: s.Expr, divisor: s.Expr) -> s.Divides:
-    """That c*d divides P, of `P/c` and d."""
+    """Return the fact that c*d divides P, for `P/c` and d: (P/c)/d -> P/(c*d)."""
     match value:
         case s.Binary(op="/", left=left, right=right):
             return _division(left, s.Binary("*", right, divisor, span=value.span))
@@ -69,7 +69,7 @@ def _division(value: s.Expr, divisor: s.Expr) -> s.Divides:
 
 
 def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
-    """The facts of an algorithm; on a grid with what they imply: P in sizes, axes of 1 or more, divisors no larger."""
+    """Return the facts of an algorithm; on a grid with those implied: P in sizes, axes >= 1, divisors no larger."""
     if not algorithm.grid:
         return algorithm.where
     processors = processors_of(algorithm)
@@ -79,9 +79,9 @@ def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
         one = s.Integer(1, span=axis.span)
         if not isinstance(axis.extent, s.Name | s.Integer):
             facts.append(s.Binary(">=", substituted(axis.extent, values), one, span=axis.span))
-    # What may be 0 is divided by all.
+    # Every divisor divides a value that may be 0.
     zero = {name for name, least in stated_least(algorithm.where).items() if least <= 0}
-    zero |= {each.name for each in algorithm.parameters if isinstance(each.type, s.IndexType)}
+    zero |= {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType)}
     larger = [
         s.Binary(">=", fact.value, fact.divisor, span=fact.span)
         for fact in facts

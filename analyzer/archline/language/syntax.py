@@ -1,6 +1,6 @@
-"""The syntax tree of programs: statements, types and items over the expressions of `expr/tree.py`, all of it as `s`.
+"""The syntax tree of programs has statements, types and items over the expressions of `expr/tree.py`, all of it as `s`.
 
-docs/reference/language.md says what they mean.
+docs/reference/language.md explains their meaning.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class Statement(Node):
 
     @property
     def named(self) -> tuple[str, Expr] | None:
-        """The size or view that it names, and its value."""
+        """The size or view that the statement names, and its value."""
         return None
 
     @property
     def array(self) -> ArrayType | None:
-        """The type of the local array that it makes."""
+        """The type of the local array that the statement makes."""
         return None
 
     @property
     def integer(self) -> str | None:
-        """The register for integers of the data that it makes."""
+        """The register for integers of the data that the statement makes."""
         return None
 
     iterates: ClassVar[bool] = False
@@ -78,12 +78,12 @@ class Statement(Node):
 
     @property
     def forks(self) -> str | None:
-        """The variable of a loop whose iterations run in parallel."""
+        """The variable of a loop whose iterations run in parallel, else None."""
         return None
 
     @property
     def assumed(self) -> tuple[Fact, ...]:
-        """The facts that hold from here on."""
+        """The facts that the statement adds for the rest of its block."""
         return ()
 
 
@@ -93,44 +93,43 @@ class Simple(Statement):
 
     @property
     def reads(self) -> tuple[Expr, ...]:
-        """What it evaluates, in order, such as its `value`; a place that it updates too."""
+        """The expressions that the statement evaluates, in order, such as its `value`, or the place that it updates."""
         value: Expr | None = getattr(self, "value", None)
         return () if value is None else (value,)
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
-        """The places that it writes to."""
+        """The places that the statement writes to."""
         return ()
 
     @property
     def defines(self) -> tuple[str, ...]:
-        """The names that it introduces."""
         return ()
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The names that it gives values; not those of arrays whose elements it writes to."""
-        return self.defines or tuple(each.id for each in self.writes if isinstance(each, Name))
+        """The names that the statement gives values, without those of arrays whose elements it writes to."""
+        return self.defines or tuple(place.id for place in self.writes if isinstance(place, Name))
 
     @property
     def increment(self) -> int | None:
-        """By how much it moves the integer that it sets, where that is a number."""
+        """The number by which the statement moves the integer that it sets, if known."""
         return None
 
     @property
     def updates(self) -> tuple[Name | Element, ...]:
-        """The places that it both reads and writes to."""
-        return tuple(each for each in self.writes if each in self.reads)
+        """The places that the statement both reads and writes to."""
+        return tuple(place for place in self.writes if place in self.reads)
 
     @property
     def revisited(self) -> tuple[Name | Element, ...]:
-        """Those that it accesses others between: all where it writes to several, since it first reads, then writes."""
+        """The updates with accesses in between: all if it writes to several places, as it first reads, then writes."""
         return self.updates if len(self.writes) > 1 else ()
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The calls that it makes whenever it is reached."""
-        return tuple(each for each in self.reads if isinstance(each, Call))
+        """The calls that the statement makes whenever it is reached."""
+        return tuple(expr for expr in self.reads if isinstance(expr, Call))
 
 
 @tree
@@ -259,7 +258,7 @@ class Costs(Simple):
 
 @tree
 class Loop(Statement):
-    """`for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
 
     variable: str
     lo: Expr
@@ -278,7 +277,7 @@ class Loop(Statement):
 
 @tree
 class While(Statement):
-    """`while condition at most limit times:`."""
+    """The loop `while condition at most limit times:`."""
 
     condition: Expr
     limit: Expr
@@ -338,17 +337,17 @@ class Communicate(Communication):
 
     @property
     def is_message(self) -> bool:
-        """Whether it is one step, not a collective operation."""
+        """Whether the communication is one step, not a collective operation."""
         return self.operation in ("exchange", "send", "receive")
 
     @property
     def sent(self) -> Expr | None:
-        """The buffer that it sends from."""
+        """The buffer that the communication sends from."""
         return None if self.operation == "receive" else self.buffer
 
     @property
     def received(self) -> Expr | None:
-        """The buffer that it receives into."""
+        """The buffer that the communication receives into."""
         into = (clause.values[0] for clause in self.clauses if clause.keyword == "into")
         return self.buffer if self.operation == "receive" else next(into, None)
 
@@ -383,7 +382,7 @@ class Ensures(Node):
 
     @property
     def subject(self) -> str:
-        """What is bounded, as it is written: `work`, `time(P)`."""
+        """The bounded quantity, as written: `work`, `time(P)`."""
         return self.metric if self.processors is None else f"{self.metric}({self.processors.id})"
 
 
@@ -406,7 +405,7 @@ class Extern(Node):
 
 @tree
 class On(Node):
-    """`on "machine" with model`."""
+    """The condition `on "machine" with model` of a claim."""
 
     machine: str
     model: str | None
@@ -455,23 +454,22 @@ class Program:
 
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """The file's algorithms, in order."""
         return tuple(item for item in self.items if isinstance(item, Algorithm))
 
 
 def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The blocks inside a statement."""
+    """Return the blocks inside a statement."""
     match statement:
         case Loop(body=body) | While(body=body) | Split(body=body):
             return (body,)
         case If(branches=branches):
-            return tuple(each.body for each in branches)
+            return tuple(branch.body for branch in branches)
         case Simple():
             return ()
 
 
 def evaluated(statement: Stmt) -> tuple[Expr, ...]:
-    """The expressions and places that a statement evaluates, those of blocks inside it apart; each once, in order."""
+    """Return the expressions and places that a statement evaluates, without inner blocks; each once, in order."""
     match statement:
         case Simple(reads=reads, writes=writes):
             return tuple(dict.fromkeys((*reads, *writes)))
@@ -480,18 +478,18 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
         case While(condition=condition, limit=limit):
             return condition, limit
         case If(branches=branches):
-            return tuple(each.condition for each in branches if each.condition is not None)
+            return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
 
 
 @lru_cache(maxsize=2048)
 def set_names(value: object) -> frozenset[str]:
-    """The names that statements in a part of a program give values, variables of loops among them."""
-    found: set[str] = set()
+    """Return the names that statements in a part of a program give values, including variables of loops."""
+    result: set[str] = set()
     for node in nodes(value):
         if isinstance(node, Simple):
-            found.update(node.sets)
+            result.update(node.sets)
         elif isinstance(node, Loop):
-            found.add(node.variable)
-    return frozenset(found)
+            result.add(node.variable)
+    return frozenset(result)

@@ -1,4 +1,4 @@
-"""Rules about files that cannot be read, and about text that does not follow the grammar (AL001 to AL129)."""
+"""Rules about unreadable files, and about text that does not follow the grammar, are defined here (AL001 to AL129)."""
 
 from archline.language.diagnostics import Rule
 

@@ -1,4 +1,4 @@
-"""TOML files: what they hold, and where it stands."""
+"""TOML files are parsed here, and the places of their keys are found."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 class TomlPositions:
     """The lines of tables and keys, by their path.
 
-    A key of an inline table stands where that table does, a table without a line of its own where its first part does.
-    A table of a list, `[[NAME]]`, has its position behind its name: `("row", "0")`.
+    The place of a key of an inline table is that of the table, the place of a table without a line that of its first
+    part. A table of a list, `[[NAME]]`, has its position after its name: `("row", "0")`.
     """
 
     def __init__(self, source: Source) -> None:
@@ -41,7 +41,7 @@ class TomlPositions:
                 self._starts.setdefault((*table, *_parts(key[1])), (number, key.end()))
 
     def span(self, path: Sequence[str], inner: Span | None = None) -> Span | None:
-        """The place of a key's value or of a table; `inner` is a stretch of the text that the key has."""
+        """Return the place of a key's value or of a table; `inner` is a stretch of the key's text."""
         for length in range(len(path), 0, -1):
             start = self._starts.get(tuple(path[:length]))
             if start is not None:
@@ -62,7 +62,7 @@ def _parts(key: str) -> tuple[str, ...]:
 
 
 def parsed(source: Source, rule: Rule, hint: str | None = None) -> dict[str, Any]:
-    """What a file holds. Raises ArchlineError by the rule, with the place, where it is not TOML."""
+    """Parse a file. Raises ArchlineError by the rule, with the place, if it is not TOML."""
     try:
         return tomllib.loads(source.text)
     # A numeral or a nesting beyond the interpreter's limits is reported like any other malformed text.

@@ -1,4 +1,4 @@
-"""Rules about the kinds of values, shapes and ranks, and what may be assigned (AL221 to AL249)."""
+"""Rules about the kinds of values, shapes and ranks, and about assignments are defined here (AL221 to AL249)."""
 
 from archline.language.diagnostics import Rule
 

@@ -1,4 +1,4 @@
-"""What headers declare: types of parameters, which those of local arrays and registers are too, and axes of grids."""
+"""Headers declare the types of parameters, which local arrays and registers have too, and the axes of grids."""
 
 from __future__ import annotations
 

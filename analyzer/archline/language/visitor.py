@@ -1,4 +1,4 @@
-"""Statements by their kinds: whatever follows a program says in one method what each kind of statement means to it."""
+"""Statements are visited by their kinds: a pass over a program has a method for each kind that matters to it."""
 
 from __future__ import annotations
 
@@ -24,38 +24,37 @@ METHODS = {
     s.While: "while_loop",
     s.Split: "split",
 }
-"""The method for each kind of statement that a walk may treat in particular."""
+"""The method for each kind of statement that a visitor may treat separately."""
 
 
 class StatementVisitor(ABC, Generic[P, R]):
-    """Finds the method of a statement; `P` is what is known where it stands, `R` what it comes to.
+    """Finds the method of a statement; `P` is the state before it, `R` the result.
 
-    Statements without blocks of which nothing is said in particular are `simple`.
+    Statements without blocks and without a method of their own are `simple`.
     """
 
     def statement(self, statement: s.Stmt, place: P) -> R:
-        """What one statement comes to."""
+        """Return the result of one statement."""
         if isinstance(statement, s.If):
             return self.branches(statement.branches, place)
         method: Callable[[Any, P], R] = getattr(self, METHODS.get(type(statement), ""), self.simple)
         return method(statement, place)
 
     @abstractmethod
-    def simple(self, statement: s.SimpleStmt, place: P) -> R:
-        """A statement without blocks inside it."""
+    def simple(self, statement: s.SimpleStmt, place: P) -> R: ...
 
     @abstractmethod
     def loop(self, loop: s.Loop, place: P) -> R:
-        """A counted loop."""
+        """Visit a counted loop."""
 
     @abstractmethod
     def while_loop(self, loop: s.While, place: P) -> R:
-        """A loop of which the data says whether it goes on."""
+        """Visit a loop whose end is decided by data."""
 
     @abstractmethod
     def branches(self, branches: tuple[s.Branch, ...], place: P) -> R:
-        """An `if`, or what is left of one behind its first tests."""
+        """Visit an `if`, or the rest of one after its first tests."""
 
     @abstractmethod
     def split(self, split: s.Split, place: P) -> R:
-        """A block that groups of processors run."""
+        """Visit a block that groups of processors run."""

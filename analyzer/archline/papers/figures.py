@@ -1,4 +1,4 @@
-"""Figures of papers drawn again: by the forms of rows, by derived and executed costs, with the marks as printed."""
+"""Draw the figures of papers again: by the forms of rows, by derived and executed costs, with the printed marks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
 POINTS, HEIGHTS = 121, 481
-"""Points of a line, and how many values of either name are tried in a plane, where a line may be steep."""
+"""The points of a line, and the values of each name that are tried in a plane, where a line may be steep."""
 _OF_ROWS = ("rows", "machines")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
@@ -36,21 +36,21 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "balance": (("machines",), ("rows",)),
     }
 )
-"""The kinds of figures: the inputs that each needs, and those that it may have besides `number` and `marks`."""
+"""The kinds of figures: the inputs that each needs, and its optional inputs besides `number` and `marks`."""
 
 
 def figure(paper: str, number: str) -> pictures.Picture:
-    """A figure of a paper by its number, `figure("scaling", "7")`. Raises ArchlineError (AL610 to AL614)."""
+    """Draw a figure of a paper by its number, `figure("scaling", "7")`. Raises ArchlineError (AL610 to AL614)."""
     read = read_paper(paper, INPUTS)
     keys = {kind: (("number", *needs), ("marks", *takes)) for kind, (needs, takes) in KINDS.items()}
-    known: list[str] = []
+    numbers: list[str] = []
     for place, table in enumerate(read.figures):
-        for each in each_of(table):
-            row = read_row(read, each, ("figure", str(place)), keys)
+        for figure_table in each_of(table):
+            row = read_row(read, figure_table, ("figure", str(place)), keys)
             if number in row.listed("number"):
                 return pictures.Picture(_drawn(row))
-            known += row.listed("number")
-    hint = f"its figures are {', '.join(known)}" if known else "it has none"
+            numbers += row.listed("number")
+    hint = f"its figures are {', '.join(numbers)}" if numbers else "it has none"
     raise error(rules.NO_ROW, f"paper `{read.name}` has no figure `{number}`", hint=hint)
 
 
@@ -63,42 +63,42 @@ def _drawn(row: PrintedRow) -> PictureView:
         case kind:
             view = getattr(pictures, kind)(row.machines()[0]).view
     marks = tuple(_marks(row))
-    said = f"{row.place} of {row.paper.citation or row.paper.title}."
-    marked = [f"Marked: {'; '.join(each.label for each in marks)}."] if marks else []
-    return Marked(view.title, (said, *view.notes, *row.assumes, *marked), view.columns, view.rows, view, marks)
+    source = f"{row.place} of {row.paper.citation or row.paper.title}."
+    marked = [f"Marked: {'; '.join(mark.label for mark in marks)}."] if marks else []
+    return Marked(view.title, (source, *view.notes, *row.assumes, *marked), view.columns, view.rows, view, marks)
 
 
 def _lines(row: PrintedRow) -> Redrawn:
-    """Forms over a name; in the plane of two names also regions, from their least to their most at each place."""
+    """Draw forms over a name; in the plane of two names also regions, from their least to their greatest value."""
     (over, *plane), (axis, *panels), log = row.listed("over"), row.listed("axes"), row.listed("log")
     x = _spaced(row, "between", HEIGHTS if plane else POINTS, "x" in log)
     series = []
-    for each in row.inputs.get("lines", []):
-        form = _form(row, each["value"], each.get("with", {}))
-        series.append(Series(each["label"], _values(row, form, {over: x}) + 0 * x, None, each.get("panel")))
-    for each in row.inputs.get("regions", []):
+    for table in row.inputs.get("lines", []):
+        form = _form(row, table["value"], table.get("with", {}))
+        series.append(Series(table["label"], _values(row, form, {over: x}) + 0 * x, None, table.get("panel")))
+    for table in row.inputs.get("regions", []):
         y = _spaced(row, "inside", HEIGHTS, "y" in log)
         inside = np.ones((HEIGHTS, len(x)), dtype=bool)
-        for text in (each["holds"], *row.listed("within")):
+        for text in (table["holds"], *row.listed("within")):
             inside &= _met(row, text, {over: x, plane[0]: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))
         low, high = (np.where(inside.any(axis=0), ends, np.nan) for ends in (low.min(axis=0), high.max(axis=0)))
         line = np.where(low > y[0], low, np.nan)
-        drawn = (line, None) if each.get("edge") else (low, high)
-        series.append(Series(each["label"], drawn[0], drawn[1], each.get("panel")))
-    columns = {over: x, **{name: values for each in series for name, values in each.columns.items()}}
+        drawn = (line, None) if table.get("edge") else (low, high)
+        series.append(Series(table["label"], drawn[0], drawn[1], table.get("panel")))
+    columns = {over: x, **{name: values for line_series in series for name, values in line_series.columns.items()}}
     limits = (float(y[0]), float(y[-1])) if plane else None
     return Redrawn(row.text("title"), (), tuple(columns), _table(columns.values()), axis, panels, series, log, limits)
 
 
 def _ratios(row: PrintedRow) -> Redrawn:
-    """A ratio of two energies in each case: by the printed form, as derived, and as executed for some."""
-    own, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
-    cases = {name: {**_numbers(row), **_amounts(row, each)} for name, each in {**row.cases(), **own}.items()}
-    pair = [(algorithm(each["algorithm"]), each["at"]) for each in row.table("algorithms").values()]
+    """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
+    executed_cases, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
+    cases = {name: {**_numbers(row), **_amounts(row, case)} for name, case in {**row.cases(), **executed_cases}.items()}
+    pair = [(algorithm(entry["algorithm"]), entry["at"]) for entry in row.table("algorithms").values()]
 
-    def ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
-        found = []
+    def find_ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
+        energies = []
         for target, sizes in pair:
             point, cache = (
                 {name: int(_value(row, size, at)) for name, size in sizes.items()},
@@ -107,75 +107,77 @@ def _ratios(row: PrintedRow) -> Redrawn:
             result = energy(target, machine=machine, at=point, cache=Cache(*cache), measured=measured).result
             assert result.estimate is not None
             assert result.estimate.energy is not None
-            found.append(result.estimate.energy)
-        return Interval(found[0].lower / found[1].upper, found[0].upper / found[1].lower)
+            energies.append(result.estimate.energy)
+        return Interval(energies[0].lower / energies[1].upper, energies[0].upper / energies[1].lower)
 
-    derived = [ratio(at, False) for at in cases.values()]
-    executed = [ratio(at, True).middle if name in own else np.nan for name, at in cases.items()]
+    derived = [find_ratio(at, False) for at in cases.values()]
+    executed = [find_ratio(at, True).middle if name in executed_cases else np.nan for name, at in cases.items()]
     series = (
         Series("as printed", _array(_value(row, row.text("ratio"), at) for at in cases.values())),
-        Series("as derived", _array(each.lower for each in derived), _array(each.upper for each in derived)),
+        Series("as derived", _array(end.lower for end in derived), _array(end.upper for end in derived)),
         Series("as executed", _array(executed)),
     )
-    columns = {name: values for each in series for name, values in each.columns.items()}
-    rows = tuple((name, *each) for name, each in zip(cases, _table(columns.values()), strict=True))
+    columns = {name: values for column_series in series for name, values in column_series.columns.items()}
+    rows = tuple((name, *values) for name, values in zip(cases, _table(columns.values()), strict=True))
     return Redrawn(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
 
 
 def _marks(row: PrintedRow) -> Iterator[Mark]:
-    """What the paper marks; `printed` is the number that the row of the mark prints."""
-    for each in row.inputs.get("marks", []):
-        printed = {"printed": _shown(row, each["row"]).amount.value} if "row" in each else {}
-        x, y = (float(_value(row, each[key], {**_numbers(row), **printed})) if key in each else None for key in "xy")
-        yield Mark(each["label"], x, y, each.get("panel", 0))
+    """Yield the marks of the paper; `printed` is the number that the row of the mark prints."""
+    for table in row.inputs.get("marks", []):
+        printed = {"printed": _shown(row, table["row"]).amount.value} if "row" in table else {}
+        x, y = (float(_value(row, table[key], {**_numbers(row), **printed})) if key in table else None for key in "xy")
+        yield Mark(table["label"], x, y, table.get("panel", 0))
 
 
 def _numbers(row: PrintedRow) -> dict[str, Fraction]:
-    """The paper's numbers, those of the figure's machine, and the figure's own."""
-    machines = {name: value for each in row.machines() for name, value in each.values.items()}
+    """Return the paper's numbers, those of the figure's machine, and those of the figure."""
+    machines = {name: value for machine in row.machines() for name, value in machine.values.items()}
     return {**row.paper.numbers, **machines, **_amounts(row, row.table("at"))}
 
 
 def _amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
-    return {name: each.value for name, each in row.amounts(given, "at").items()}
+    return {name: amount.value for name, amount in row.amounts(given, "at").items()}
 
 
 def _shown(row: PrintedRow, text: str) -> PrintedRow:
-    """The first row of this name, subject or place. Raises ArchlineError (AL612)."""
-    for each in row.paper.rows:
-        if text in (each.inputs.get("name"), each.subject, each.place):
-            return each
+    """Return the first row of this name, subject or place. Raises ArchlineError (AL612)."""
+    for candidate in row.paper.rows:
+        if text in (candidate.inputs.get("name"), candidate.subject, candidate.place):
+            return candidate
     raise row.wrong(rules.ROW_FORM, f"no row is called `{text}`", "rows")
 
 
 def _form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
-    """A form, or a relation, of the figure with the printed forms of rows put in, of claims their left sides."""
-    rows = {name: _shown(row, each) for name, each in row.table("rows").items()}
+    """Build a form, or a relation, of the figure from the printed forms of rows; of claims from their left sides."""
+    rows = {name: _shown(row, row_name) for name, row_name in row.table("rows").items()}
     printed = {
-        name: relation.left if each.kind == "claim" and isinstance(relation := each.relation, s.Binary) else each.expr
-        for name, each in rows.items()
+        name: relation.left
+        if source.kind == "claim" and isinstance(relation := source.relation, s.Binary)
+        else source.expr
+        for name, source in rows.items()
     }
-    inner = {name: row.parsed(each, "lines") for name, each in given.items()}
-    return both_sides(row.parsed(text, "lines"), lambda each: substituted(forms.names_within(each, printed), inner))
+    inner = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
+    return both_sides(row.parsed(text, "lines"), lambda side: substituted(forms.names_within(side, printed), inner))
 
 
 def _value(row: PrintedRow, text: str, at: Mapping[str, Fraction]) -> Fraction:
-    return value_of(_form(row, text, {}), {name: Interval.of(each) for name, each in at.items()}).middle
+    return value_of(_form(row, text, {}), {name: Interval.of(number) for name, number in at.items()}).middle
 
 
 def _values(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -> Array:
-    known = {**{name: float(each) for name, each in _numbers(row).items()}, **over}
-    if lacking := sorted(names_in(form) - set(known)):
+    values = {**{name: float(number) for name, number in _numbers(row).items()}, **over}
+    if lacking := sorted(names_in(form) - set(values)):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value", "lines")
-    return compiled({"": form})(known)[""]
+    return compiled({"": form})(values)[""]
 
 
 def _met(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
-    """Where a relation, LEFT <= RIGHT or >=, holds."""
+    """Evaluate where a relation, LEFT <= RIGHT or >=, holds."""
     relation = _form(row, text, {})
     if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
         raise row.wrong(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
-    left, right = (_values(row, each, over) for each in (relation.left, relation.right))
+    left, right = (_values(row, side, over) for side in (relation.left, relation.right))
     return left <= right if relation.op == "<=" else left >= right
 
 
@@ -187,9 +189,9 @@ def _spaced(row: PrintedRow, key: str, count: int, log: bool) -> Array:
 
 
 def _array(values: Iterable[Fraction | float]) -> Array:
-    return np.array([float(each) for each in values])
+    return np.array([float(value) for value in values])
 
 
 def _table(columns: Iterable[Array]) -> tuple[tuple[Cell, ...], ...]:
     rows = zip(*columns, strict=True)
-    return tuple(tuple(None if np.isnan(each) else float(each) for each in row) for row in rows)
+    return tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in rows)

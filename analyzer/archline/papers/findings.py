@@ -1,4 +1,4 @@
-"""What a recipe finds: the derived form, the verdict, the reason, and a witness that a second function evaluates."""
+"""Represent the finding on a row: the derived form, the verdict, the reason, and a witness, evaluated independently."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from archline.papers.rows import RELATIONS, PrintedRow, both_sides
 from archline.records import record
 
 SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
-"""The signs of left less right with which a relation holds."""
+"""For each relation the signs of left - right with which it holds."""
 INEQUALITIES = ("<=", ">=", "<", ">")
 EQUAL, DIFFERS, UNDECIDED, READING = "equal", "differs", "undecided", "reading"
 
 
 @record
 class SeparatingPoint:
-    """Numbers at which the printed form and the derived one are apart by more than `apart`; where they are the sides
-    of relations, or their differences, those relations with what each is called.
+    """Numbers at which the printed and the derived form differ by more than `apart`.
+
+    If the forms are sides of relations, or differences of sides, `relations` holds these with their names.
     """
 
     printed: s.Expr
@@ -34,10 +35,10 @@ class SeparatingPoint:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
-        """Whether they are, by the language's own evaluation, which shares nothing with what found them; or, of one
-        inequality, whether its sides are equal, which decides it too.
+        """Whether the forms differ by the language's own evaluation; of one inequality also whether its sides are
+        equal.
         """
-        (low, high), (least, most) = (self._ends(each) for each in (self.printed, self.derived))
+        (low, high), (least, most) = (self._ends(form) for form in (self.printed, self.derived))
         inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]
         equal = inequality and low == high == least == most
         return equal or least - high > self.apart or low - most > self.apart
@@ -48,18 +49,18 @@ class SeparatingPoint:
     @property
     def sides(self) -> str:
         """The values of both forms, or of the sides of each relation and whether it holds."""
-        said: list[str] = []
-        for name, each in self.relations:
-            left, right = distinguished((each.left, each.right), self.at)
-            said.append(f"{name} {left} {each.op} {right} {'holds' if holds(each, self.at) else 'fails'}".strip())
+        texts: list[str] = []
+        for name, claim in self.relations:
+            left, right = distinguished((claim.left, claim.right), self.at)
+            texts.append(f"{name} {left} {claim.op} {right} {'holds' if holds(claim, self.at) else 'fails'}".strip())
         printed, derived = distinguished((self.printed, self.derived), self.at)
-        return ", ".join(said) or f"printed {printed}, derived {derived}"
+        return ", ".join(texts) or f"printed {printed}, derived {derived}"
 
     @property
     def values(self) -> str:
         """The numbers of the names, `n = 4096, p = 448`."""
-        named = names_in(self.printed) | names_in(self.derived)
-        return ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(named))
+        used = names_in(self.printed) | names_in(self.derived)
+        return ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(used))
 
     def __str__(self) -> str:
         return self.sides + (f" at {self.values}" if self.values else "")
@@ -67,8 +68,9 @@ class SeparatingPoint:
 
 @record
 class RowVerdict:
-    """The verdict on a row, what is derived, why, and how. A `reading` is what differs word for word and is equal under
-    another reading of the text, which is evaluated too.
+    """The verdict on a row, the derived form, the reason, and the steps.
+
+    The verdict `reading` is that of a row which differs word for word and is equal under another reading of the text.
     """
 
     row: PrintedRow
@@ -81,26 +83,26 @@ class RowVerdict:
 
     @property
     def is_slip(self) -> bool:
-        """Whether all that differs is a name or an exponent that stands for another."""
-        said = re.search(r" stands where |\blists |two digits exchanged", self.reason)
-        return self.verdict == DIFFERS and said is not None and "the factor " not in self.reason
+        """Whether the row differs only by a name or an exponent that stands for another."""
+        exchanged = re.search(r" stands where |\blists |two digits exchanged", self.reason)
+        return self.verdict == DIFFERS and exchanged is not None and "the factor " not in self.reason
 
 
 def short(value: Fraction, digits: int = 4) -> str:
-    """A number in a few digits."""
+    """Format a number with a few digits."""
     return str(value.numerator) if value.denominator == 1 and abs(value) < 10**6 else f"{float(value):.{digits}g}"
 
 
 def distinguished(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
-    """The values of forms, in so many digits that those which differ are seen to."""
-    found = [forms.value_at(each, at) for each in exprs]
-    middles = [each.middle for each in found if each is not None]
-    digits = next((d for d in range(4, 17) if len({f"{float(each):.{d}g}" for each in middles}) == len({*middles})), 17)
-    return ["undefined" if each is None else short(each.middle, digits) for each in found]
+    """Format the values of forms with enough digits to distinguish values that differ."""
+    values = [forms.value_at(expr, at) for expr in exprs]
+    middles = [value.middle for value in values if value is not None]
+    digits = next((d for d in range(4, 17) if len({f"{float(mid):.{d}g}" for mid in middles}) == len({*middles})), 17)
+    return ["undefined" if value is None else short(value.middle, digits) for value in values]
 
 
 def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> RowVerdict:
-    """The printed form, or that of a `sided` relation, against a derived one, for all values of their names."""
+    """Compare the printed form, or that of a `sided` relation, with a derived one, for all values of their names."""
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
         return _relations(row, relation, derived, steps)
@@ -108,14 +110,14 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
         raise row.wrong(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
     form, origin = forms.form(derived), forms.form(printed)
     shown = forms.text(form)
-    derived = forms.read(shown)  # Without what cancels, so that a witness names what counts.
+    derived = forms.read(shown)  # Without cancelled factors, so that a witness has the relevant names only.
     point = forms.apart(printed, derived, row.numbers)
     if point is not None:
-        said, *parts = forms.difference(origin, form)
+        difference, *parts = forms.difference(origin, form)
         shown = min(shown, forms.text(forms.multiplied_out(form)), key=len)
-        printed, derived = (forms.read(forms.text(each)) for each in parts)
+        printed, derived = (forms.read(forms.text(part)) for part in parts)
         witness = SeparatingPoint(printed, derived, point)
-        return RowVerdict(row, DIFFERS, shown, said or str(witness), steps, witness=witness)
+        return RowVerdict(row, DIFFERS, shown, difference or str(witness), steps, witness=witness)
     if forms.vanishes(origin - form):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
     points = forms.points(names_in(printed) | names_in(derived), row.numbers)
@@ -125,20 +127,20 @@ def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: b
 
 
 def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
-    """Two inequalities: they are one if the sides of one are the same multiple of the other's."""
+    """Compare two inequalities: they are equivalent if the sides of one are the same multiple of the other's."""
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.wrong(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
-    a, b, c, d = (forms.form(each) for relation in (printed, derived) for each in _ordered(relation))
-    positive = all(forms.signs(each) == {1} for each in (a, b, c, d))
+    a, b, c, d = (forms.form(side) for relation in (printed, derived) for side in _ordered(relation))
+    positive = all(forms.signs(form) == {1} for form in (a, b, c, d))
     same = forms.vanishes(b - d)
     if positive and not same and not forms.vanishes(a * d - b * c):
-        # With the smaller side that is printed, so that only the other is to be compared.
-        smaller, larger = (forms.read(forms.text(forms.factored(each))) for each in (a, d * a / c))
+        # With the printed smaller side, so that only the larger remains to be compared.
+        smaller, larger = (forms.read(forms.text(forms.factored(form))) for form in (a, d * a / c))
         derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
-    shown = shown_relation(both_sides(derived, lambda each: forms.read(forms.text(forms.form(each)))))
+    shown = shown_relation(both_sides(derived, lambda side: forms.read(forms.text(forms.form(side)))))
     if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
-    left, right = (s.Binary("-", *_ordered(each), span=each.span) for each in (printed, derived))
+    left, right = (s.Binary("-", *_ordered(relation), span=relation.span) for relation in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {holds(printed, point), holds(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
@@ -153,27 +155,27 @@ def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Seque
 
 
 def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
-    """The side that is to be the smaller, and the other."""
+    """Return the side that is to be the smaller, then the larger."""
     return (relation.left, relation.right) if relation.op[0] == "<" else (relation.right, relation.left)
 
 
 def _multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
-    """Whether a <= b and c <= d are one inequality, multiplied by what is positive."""
-    if all(forms.signs(each) == {1} for each in (a, b, c, d)):
+    """Whether a <= b and c <= d are one inequality up to a positive factor."""
+    if all(forms.signs(form) == {1} for form in (a, b, c, d)):
         return forms.vanishes(a * d - b * c)
     return forms.sign(forms.factored((a - b) / (c - d))) == 1
 
 
 def holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
-    """Whether a relation is true at a point; None: it has no value there, or that is not decided."""
+    """Whether a relation is true at a point; None if it has no value there, or is not decided."""
     left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
     if left is None or right is None:
         return None
-    met = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
-    signs = met if met != {0} or (left.exact and right.exact) else {-1, 0, 1}
+    observed = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
+    signs = observed if observed != {0} or (left.exact and right.exact) else {-1, 0, 1}
     return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
 
 
 def shown_relation(expr: s.Expr) -> str:
-    """A form or a relation as text."""
+    """Format a form or a relation."""
     return format_fact(expr) if isinstance(expr, s.Binary) and expr.op in RELATIONS else format_expression(expr)

@@ -1,7 +1,7 @@
-"""Printed and derived forms as symbolic expressions over positive reals: whether they are equal, and where they differ.
+"""Represent printed and derived forms as symbolic expressions over positive reals, and decide where they differ.
 
-That two forms differ is shown by exact intervals at a point; that they are equal, by a normal form in which nothing is
-left of their difference. `max` becomes a positive part, and a root of a sum the letter whose square it is.
+A difference is shown by exact intervals at a point; equality by a normal form in which the difference is 0. `max`
+becomes a positive part, and a root of a sum the letter whose square it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Point = Mapping[str, Fraction]
 
 
 class _Symbols(dict[str, Any]):
-    """Positive symbols, made when they are first named."""
+    """A mapping of names to positive symbols, created on first use."""
 
     def __missing__(self, name: str) -> Any:
         import sympy
@@ -46,10 +46,10 @@ class Forms(SympyDomain):
 
         match function:
             case "max" | "min":
-                found = values[0]
-                for each in values[1:]:
-                    found = each + part(found - each) if function == "max" else found - part(found - each)
-                return found
+                best = values[0]
+                for value in values[1:]:
+                    best = value + part(best - value) if function == "max" else best - part(best - value)
+                return best
             case "log2":
                 return sympy.expand_log(sympy.log(sympy.factor(values[0]))) / sympy.log(2)
             case "floor" | "ceil":
@@ -60,14 +60,14 @@ class Forms(SympyDomain):
 
 @lru_cache(maxsize=2048)
 def form(expr: s.Expr) -> Any:
-    """The symbolic form of an expression."""
+    """Return the symbolic form of an expression."""
     import sympy
 
     return fold(expr, Forms(_Symbols(), {}, sympy.Rational))
 
 
 def part(value: Any) -> Any:
-    """The positive part of a form, max(0, value), with its positive factors in front."""
+    """Return the positive part of a form, max(0, value), with its positive factors in front."""
     import sympy
 
     outside = inside = sympy.Integer(1)
@@ -87,134 +87,132 @@ def part(value: Any) -> Any:
 
 
 def signs(value: Any) -> set[int]:
-    """The signs of the terms of a form, expanded: 1 or -1, 0 where they are not known."""
+    """Return the signs of the terms of a form, expanded: 1 or -1, 0 if unknown."""
     import sympy
 
     terms: dict[Any, Any] = {}
-    for each in sympy.Add.make_args(sympy.expand(value)):
-        number, rest = each.as_independent(*each.free_symbols) if each.free_symbols else (each, sympy.Integer(1))
+    for term in sympy.Add.make_args(sympy.expand(value)):
+        number, rest = term.as_independent(*term.free_symbols) if term.free_symbols else (term, sympy.Integer(1))
         terms[rest] = terms.get(rest, 0) + number
-    found = (number * (1 if rest.is_positive else sympy.nan) for rest, number in terms.items())
-    return {1 if each.is_positive else -1 if each.is_negative else 0 for each in found}
+    numbers = (number * (1 if rest.is_positive else sympy.nan) for rest, number in terms.items())
+    return {1 if total.is_positive else -1 if total.is_negative else 0 for total in numbers}
 
 
 def sign(value: Any) -> int | None:
-    """The sign of a form whose terms above and below the line have one sign each; None: they do not."""
+    """Return the sign of a form whose numerator and denominator have terms of one sign each, else None."""
     import sympy
 
-    ends = [signs(each) for each in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
-    return ends[0].pop() * ends[1].pop() or None if all(len(each) == 1 for each in ends) else None
+    ends = [signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
+    return ends[0].pop() * ends[1].pop() or None if all(len(end_signs) == 1 for end_signs in ends) else None
 
 
 def vanishes(value: Any) -> bool:
-    """Whether a form is 0 for all values of its names. False: it is not, or that was not seen."""
+    """Whether a form is 0 for all values of its names; False if it is not, or that is not proved."""
     import sympy
 
     top = sympy.expand(sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value, force=True))))[0])
-    # A positive part times itself is that part times what it is of; the outermost first, as one may stand in another.
-    for each in sorted(top.atoms(sympy.Function("positive_part")), key=lambda each: -each.count_ops()):
+    # max(0, x)^2 = max(0, x)*x; the outermost first, as parts may be nested.
+    for piece in sorted(top.atoms(sympy.Function("positive_part")), key=lambda factor: -factor.count_ops()):
         letter = sympy.Dummy(positive=True)
-        top = sympy.expand(sympy.rem(top.xreplace({each: letter}), letter**2 - letter * each.args[0], letter))
+        top = sympy.expand(sympy.rem(top.xreplace({piece: letter}), letter**2 - letter * piece.args[0], letter))
     while roots := _roots(top):
-        # The outermost first: a root may stand in another.
-        root = max(roots, key=lambda each: each.count_ops())
+        # The outermost first, as roots may be nested.
+        root = max(roots, key=lambda power: power.count_ops())
         if not root.exp.is_Rational:
             return False
         letter, step = sympy.Dummy(positive=True), int(root.exp.q)
         powers = {
-            each: letter ** int(each.exp * step)
-            for each in roots
-            if each.base == root.base and (each.exp * step).is_Integer
+            power: letter ** int(power.exp * step)
+            for power in roots
+            if power.base == root.base and (power.exp * step).is_Integer
         }
-        below = -min(0, *(int(each.exp * step) for each in powers))
+        below = -min(0, *(int(power.exp * step) for power in powers))
         polynomial = sympy.Poly(sympy.expand(top.xreplace(powers) * letter**below), letter)
         top = sympy.expand(polynomial.rem(sympy.Poly(letter**step - root.base, letter)).as_expr())
         if letter in top.free_symbols:
-            # A root that is no form itself: all that stands next to its powers would have to vanish.
-            return all(vanishes(each) for each in sympy.Poly(top, letter).all_coeffs())
+            # The root remains: all coefficients of its powers would have to vanish.
+            return all(vanishes(coefficient) for coefficient in sympy.Poly(top, letter).all_coeffs())
     return bool(top == 0)
 
 
 def text(value: Any) -> str:
-    """A form in the language's syntax."""
+    """Format a form in the language's syntax."""
     import sympy
 
-    # Logarithms stand in quotients with that of 2 only, so that all may be to base 2.
+    # Logarithms occur only in log(x)/log(2), so that all may be to base 2.
     log = sympy.Function("log2")
-    written = value.replace(sympy.log, lambda each: sympy.Integer(1) if each == 2 else log(each))
+    written = value.replace(sympy.log, lambda argument: sympy.Integer(1) if argument == 2 else log(argument))
     shown = str(written).replace("**", "^").replace("positive_part(", "max(0, ").replace("ceiling(", "ceil(")
     return re.sub(r"\bMax\(", "max(", shown)
 
 
 def expanded(expr: s.Expr) -> str:
-    """An expression multiplied out, as text."""
+    """Format an expression multiplied out."""
     import sympy
 
     return text(sympy.expand(form(expr)))
 
 
 def read(text: str) -> s.Expr:
-    """A text that was made here."""
+    """Parse a text that this package formatted."""
     return parse_expression(text, "derived")
 
 
 def value_at(expr: s.Expr, point: Point) -> Interval | None:
-    """The value of a form at a point; None where it has none."""
+    """Return the value of a form at a point; None if it has none."""
     try:
         return value_of(expr, {name: Interval(value, value) for name, value in point.items()})
     except EvaluationError:
         return None
 
 
-def points(names: frozenset[str], own: Point, tries: int = TRIES) -> list[Point]:
-    """Points to evaluate at: the paper's own numbers, with 1 for what is 0 there, and others of any size."""
+def points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
+    """Return points to evaluate at: the paper's own numbers, with 1 for 0, and random ones of any size."""
     drawn = Random("papers")
-    found: list[Point] = [{name: own.get(name) or Fraction(1) for name in names}]
+    result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
     for _ in range(tries):
-        found.append({name: Fraction(drawn.randint(2, 9999), 10 ** drawn.randint(0, 4)) for name in sorted(names)})
-    exact = {name: own[name] for name in names if name in own}
-    return [exact, *found] if len(exact) == len(names) else found
+        result.append({name: Fraction(drawn.randint(2, 9999), 10 ** drawn.randint(0, 4)) for name in sorted(names)})
+    exact = {name: numbers[name] for name in names if name in numbers}
+    return [exact, *result] if len(exact) == len(names) else result
 
 
 def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
-    """Sample points, and a fine geometric grid through each of them along every name."""
+    """Yield sample points, and a fine geometric grid through each along every name."""
     for point in points(names, own)[:4]:
         yield point
         for name in sorted(names):
             yield from ({**point, name: point[name] * Fraction(9, 8) ** power} for power in range(-160, 161))
 
 
-def apart(one: s.Expr, other: s.Expr, own: Point) -> Point | None:
-    """A point at which two forms certainly differ, the paper's own if that is one; None: none was met."""
-    for at in points(names_in(one) | names_in(other), own):
-        left, right = value_at(one, at), value_at(other, at)
+def apart(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
+    """Return a point at which two forms certainly differ, preferably the paper's own numbers, or None."""
+    for at in points(names_in(first) | names_in(second), own):
+        left, right = value_at(first, at), value_at(second, at)
         if left is not None and right is not None and (left.upper < right.lower or right.upper < left.lower):
             return at
     return None
 
 
 def difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
-    """In words, where a printed form differs from the derived one, empty where that takes more than a line or two; and
-    the terms of either that the other lacks, of a few; else both forms.
-    """
+    """Describe where forms differ, empty if that is long; also return the few terms by which they differ, or both."""
     import sympy
 
-    one, other = (dict.fromkeys(terms(each)) for each in (printed, derived))
-    extra, lacking = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
-    said = min(filter(None, _said(extra, lacking)), key=len, default="")
-    if not 0 < len(said) <= MOST_CHARACTERS:
-        said = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
+    left, right = (dict.fromkeys(terms(side)) for side in (printed, derived))
+    extra, lacking = ([term for term in a if term not in b] for a, b in ((left, right), (right, left)))
+    description = min(filter(None, _said(extra, lacking)), key=len, default="")
+    if not 0 < len(description) <= MOST_CHARACTERS:
+        description = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
     few = 0 < min(len(extra), len(lacking)) <= MOST_TERMS
     parts = (sympy.Add(*extra), sympy.Add(*lacking)) if few else (printed, derived)
-    return said if len(said) <= MOST_CHARACTERS else "", *parts
+    return description if len(description) <= MOST_CHARACTERS else "", *parts
 
 
 def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
-    """What is said of the terms by which a printed form and the derived one differ."""
+    """Yield phrases on the terms by which a printed form and the derived one differ."""
     import sympy
 
     if max(len(extra), len(lacking)) <= MOST_TERMS:
-        texts = [text(sympy.factor(sympy.Add(*each))) for each in (extra, lacking)]
+        texts = [text(sympy.factor(sympy.Add(*side))) for side in (extra, lacking)]
         ratios = {sympy.powsimp(a / b) for a, b in zip(extra, lacking, strict=False)}
         single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_roots, ratios))
         ratio = f": {text(ratios.pop())} times" if single else ""
@@ -223,25 +221,26 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
         else:
             yield f"the term {texts[0]} is too much" if extra else f"the term {texts[1]} is missing"
         yield describe_exchange(extra, lacking)
-    squares = [sympy.expand(sympy.Add(*each) ** 2) for each in (extra, lacking)]
+    squares = [sympy.expand(sympy.Add(*side) ** 2) for side in (extra, lacking)]
     if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
         yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
-        one, other = (list(terms(each)) for each in squares)
-        under = describe_exchange([e for e in one if e not in other], [e for e in other if e not in one])
+        left, right = (list(terms(square)) for square in squares)
+        under = describe_exchange(
+            [term for term in left if term not in right],
+            [term for term in right if term not in left],
+        )
         yield under and f"under the root {under}"
 
 
 def multiplied_out(value: Any) -> Any:
-    """The sum of the terms of a form."""
+    """Return the sum of the terms of a form."""
     import sympy
 
     return sympy.Add(*terms(value))
 
 
 def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
-    """Say which name or exponent stands for another, or which factor is too much or missing, if that is all by which
-    the terms differ.
-    """
+    """Say which name or exponent stands for another, or which factor is superfluous or missing; else empty."""
     import sympy
 
     phrases: Counter[str] = Counter()
@@ -269,14 +268,14 @@ def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
 
 
 def factored(value: Any) -> Any:
-    """A form factored into irreducible factors."""
+    """Return a form factored into irreducible factors."""
     import sympy
 
     return sympy.factor(sympy.cancel(sympy.together(sympy.powsimp(value))))
 
 
 def terms(value: Any) -> Iterator[Any]:
-    """The terms of a form, multiplied out."""
+    """Return the terms of a form, multiplied out."""
     import sympy
 
     return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))
@@ -285,13 +284,13 @@ def terms(value: Any) -> Iterator[Any]:
 def _roots(value: Any) -> set[Any]:
     import sympy
 
-    return {each for each in value.atoms(sympy.Pow) if each.base.is_Add and not each.exp.is_Integer}
+    return {power for power in value.atoms(sympy.Pow) if power.base.is_Add and not power.exp.is_Integer}
 
 
 def names_within(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
-    """An expression with definitions put in until none is left."""
+    """Substitute definitions in an expression until none is left, at most 8 times."""
     for _ in range(8):
         if not names_in(expr) & set(values):
             break
-        expr = rewritten(expr, lambda each: values.get(each.id) if isinstance(each, s.Name) else None)
+        expr = rewritten(expr, lambda node: values.get(node.id) if isinstance(node, s.Name) else None)
     return expr

@@ -1,4 +1,4 @@
-"""The papers re-derived: `archline.papers`, what `archline papers` prints."""
+"""Report the papers, derived again: `archline.papers`, which the command `archline papers` prints."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ BEFORE_ROUNDING = "its numbers are taken as they may have been before they were 
 
 
 def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
-    """The page of these papers, with the findings on their rows."""
+    """Render the page of the papers, with the findings on their rows."""
     parts = [
         INTRODUCTION,
-        *("\n".join(_section(each, [row for row in found if row.row.paper is each])) for each in papers),
+        *("\n".join(_section(paper, [verdict for verdict in found if verdict.row.paper is paper])) for paper in papers),
     ]
     return "\n".join(parts) + "\n"
 
 
 def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
-    wrong, read, left, equal = ([each for each in found if each.verdict == verdict] for verdict in VERDICTS)
+    wrong, by_reading, left, equal = ([item for item in found if item.verdict == verdict] for verdict in VERDICTS)
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
     yield from (f"{tally(found)}.", "")
     for title, rows in (
-        ("What does not hold", [each for each in wrong if not each.is_slip]),
-        ("Slips of the pen", [each for each in wrong if each.is_slip]),
-        ("What holds under a reading, and not word for word", read),
+        ("What does not hold", [verdict for verdict in wrong if not verdict.is_slip]),
+        ("Slips of the pen", [verdict for verdict in wrong if verdict.is_slip]),
+        ("What holds under a reading, and not word for word", by_reading),
     ):
         if rows:
-            yield from (f"### {title}", "", *(line for each in rows for line in entry(each)))
+            yield from (f"### {title}", "", *(line for verdict in rows for line in entry(verdict)))
     if equal:
         yield from ("### What holds", "", *(line for line in _held(equal)), "")
     if left:
         yield from (
             "### Undecided",
             "",
-            *(f"- {about(each)}: {code(each.row.printed)}; {each.reason}" for each in left),
+            *(f"- {about(verdict)}: {code(verdict.row.printed)}; {verdict.reason}" for verdict in left),
             "",
         )
     if paper.left_out:
@@ -73,73 +73,75 @@ def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
 
 
 def tally(found: Sequence[RowVerdict]) -> str:
-    """How many rows do not hold, hold under a reading, are undecided, and hold."""
-    kinds = Counter(each.verdict for each in found)
-    said = [f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])]
-    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(said))))
+    """Count the rows that do not hold, hold under a reading, are undecided, and hold."""
+    kinds = Counter(verdict.verdict for verdict in found)
+    parts = [
+        f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])
+    ]
+    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(parts))))
 
 
-def about(found: RowVerdict) -> str:
-    """The place of a row and what it is about."""
-    return ", ".join(filter(None, (f"**{found.row.place}**", found.row.subject)))
+def about(finding: RowVerdict) -> str:
+    """Return the place of a row and its subject."""
+    return ", ".join(filter(None, (f"**{finding.row.place}**", finding.row.subject)))
 
 
-def entry(found: RowVerdict) -> Iterator[str]:
-    """What explains a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
-    row = found.row
+def entry(finding: RowVerdict) -> Iterator[str]:
+    """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
+    row = finding.row
     facts = ", ".join(map(code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
-    yield from (f"{about(found)}" + (f": {code(row.quote)}" if row.quote else ""), "")
+    yield from (f"{about(finding)}" + (f": {code(row.quote)}" if row.quote else ""), "")
     label = "taken as" if sentence else "printed"
-    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(found)
+    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(finding)
     if not sentence:
-        # What follows of a claim is the claim with another quantifier, as the reason says.
-        yield f"- follows: {code(found.derived)}"
-    yield f"- {'because' if found.verdict == DIFFERS else 'word for word'} {found.reason}"
-    if found.verdict == READING:
-        yield f"- holds where {_say_reading(found)}"
-    witness = found.witness
-    if witness and row.kind != "units" and str(witness) not in found.reason:
-        yield f"- at {witness.values}" if witness.sides in found.reason else f"- witness: {witness}"
+        # From a claim the same claim follows with another quantifier, as the reason says.
+        yield f"- follows: {code(finding.derived)}"
+    yield f"- {'because' if finding.verdict == DIFFERS else 'word for word'} {finding.reason}"
+    if finding.verdict == READING:
+        yield f"- holds where {_say_reading(finding)}"
+    witness = finding.witness
+    if witness and row.kind != "units" and str(witness) not in finding.reason:
+        yield f"- at {witness.values}" if witness.sides in finding.reason else f"- witness: {witness}"
     if row.assumes:
         yield f"- assuming: {'; '.join(row.assumes)}"
     yield ""
 
 
-def _say_reading(found: RowVerdict) -> str:
-    """Say how the print is taken where it holds."""
-    return BEFORE_ROUNDING if found.within_rounding else str(found.row.table("reading")["says"])
+def _say_reading(finding: RowVerdict) -> str:
+    """State under which reading the print holds."""
+    return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
 
-def _defined(found: RowVerdict) -> str:
-    """What the names mean that the paper gives to parts of the form."""
-    row = found.row
+def _defined(finding: RowVerdict) -> str:
+    """Explain the names that the paper gives to parts of the form."""
+    row = finding.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
-    named = [code(f"{name} = {each}") for name, each in row.table("define").items() if name in used]
-    return f", where {', '.join(named)}" if named else ""
+    definitions = [code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used]
+    return f", where {', '.join(definitions)}" if definitions else ""
 
 
 def _held(found: Sequence[RowVerdict]) -> Iterator[str]:
-    """What holds, a line a place."""
-    for place, rows in groupby(found, key=lambda each: each.row.place):
-        said = dict.fromkeys(each.row.subject or code(each.row.printed) for each in rows)
-        yield f"- **{place}**: {'; '.join(said)}"
+    """Yield a line for each place at which rows hold."""
+    for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
+        subjects = dict.fromkeys(verdict.row.subject or code(verdict.row.printed) for verdict in rows)
+        yield f"- **{place}**: {'; '.join(subjects)}"
 
 
 def code(text: str) -> str:
-    """A text as code, with what it holds of marks."""
+    """Format a text as code, with backquotes escaped by doubled marks."""
     marks = "``" if "`" in text else "`"
     return f"{marks}{' '.join(text.split())}{marks}"
 
 
 VERDICTS = (DIFFERS, READING, UNDECIDED, EQUAL)
 LABEL = 15
-"""Columns that the name of a part of an explanation takes."""
+"""The width of the labels in an explanation."""
 
 
 @record
 class Rederived:
-    """The papers that were asked for, with a finding for each row, those that do not hold first."""
+    """The requested papers, with a finding for each row, failing rows first."""
 
     papers: tuple[Paper, ...]
     rows: tuple[RowVerdict, ...]
@@ -147,116 +149,121 @@ class Rederived:
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON has it: what is printed at several places is a row for each of them."""
-        rows = [row_document(each, place) for each in self.rows for place in each.row.places if self._asked(place)]
+        """The JSON form; a form that is printed at several places is a row for each place."""
+        rows = [row_document(row, place) for row in self.rows for place in row.row.places if self._asked(place)]
         return {"version": VERSION, "rows": rows}
 
     def _asked(self, place: str) -> bool:
         return self.place is None or _within(self.place, place)
 
     def explain(self, width: int | None = None) -> str:
-        """As text, with the derivation of each row."""
-        return "\n".join(line for each in self.papers for line in _paper(self, each, width or terminal_width(), True))
+        """Return the text with the derivation of each row."""
+        return "\n".join(line for paper in self.papers for line in _paper(self, paper, width or terminal_width(), True))
 
     def markdown(self) -> str:
-        """The findings as a page of Markdown, by paper."""
+        """Return the findings as a page of Markdown, by paper."""
         return page(self.papers, self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(line for each in self.papers for line in _paper(self, each, terminal_width(), False))
+        return "\n".join(line for paper in self.papers for line in _paper(self, paper, terminal_width(), False))
 
 
 def papers(*names: str, only: str | None = None, place: str | None = None) -> Rederived:
-    """Re-derive what papers print: `papers("scaling")`, or all four. `only` takes a verdict, `place` a place.
+    """Derive again what papers print: `papers("scaling")`, or all four. `only` takes a verdict, `place` a place.
 
-    Raises ArchlineError (AL610 to AL614) for what cannot be read.
+    Raises ArchlineError (AL610 to AL614) for papers, rows and places that cannot be read.
     """
-    known = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
-    read = tuple(read_paper(name, INPUTS) for name in names or known)
-    asked = [
-        row for paper in read for row in paper.rows if place is None or any(_within(place, each) for each in row.places)
+    available = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
+    read = tuple(read_paper(name, INPUTS) for name in names or available)
+    requested = [
+        row for paper in read for row in paper.rows if place is None or any(_within(place, at) for at in row.places)
     ]
-    if place is not None and not asked:
-        places = list(dict.fromkeys(each for paper in read for row in paper.rows for each in row.places))
-        alike = [each for each in places if each.split()[0] == place.split(" ")[0]] or [*places[:6], "and others"]
+    if place is not None and not requested:
+        places = list(dict.fromkeys(at for paper in read for row in paper.rows for at in row.places))
+        alike = [name for name in places if name.split()[0] == place.split(" ")[0]] or [
+            *places[:6],
+            "and others",
+        ]
         hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
-    found = [each for row in asked for each in derived(row) if only in (None, each.verdict)]
-    # Sorting keeps the order of what is equal: that of the papers, and in each that of its rows.
-    found.sort(key=lambda each: (VERDICTS.index(each.verdict), each.is_slip, each.within_rounding))
-    return Rederived(read, tuple(found), place)
+    findings = [verdict for row in requested for verdict in derived(row) if only in (None, verdict.verdict)]
+    # Sorting is stable: findings of equal keys stay in the order of papers and rows.
+    findings.sort(key=lambda verdict: (VERDICTS.index(verdict.verdict), verdict.is_slip, verdict.within_rounding))
+    return Rederived(read, tuple(findings), place)
 
 
 def _within(asked: str, place: str) -> bool:
-    """Whether a place is the one asked for, or a section inside it."""
+    """Whether a place is the requested one, or a section inside it."""
     return place == asked or place.startswith(f"{asked}.")
 
 
 def derived(row: PrintedRow) -> list[RowVerdict]:
-    """The findings of a row: one, or one for each cell of its column, which names the others that do not hold so."""
-    found = [derive(each) for each in column(row)]
-    wrong = [each.row.text("machines").rpartition("/")[2] for each in found if each.verdict != EQUAL and len(found) > 1]
-    said = f" ({len(wrong)} of {len(found)} in this column: {', '.join(wrong)})"
+    """Return the findings of a row: one, or one for each cell of its column, with a count of differing cells."""
+    findings = [derive(cell_row) for cell_row in column(row)]
+    wrong = [
+        cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
+    ]
+    summary = f" ({len(wrong)} of {len(findings)} in this column: {', '.join(wrong)})"
     before, after = (f"{row.text('remark')} (", ")") if row.has("remark") else ("", "")
-    after += said if wrong else ""
-    return [each if each.verdict == EQUAL else replace(each, reason=before + each.reason + after) for each in found]
+    after += summary if wrong else ""
+    return [cell if cell.verdict == EQUAL else replace(cell, reason=before + cell.reason + after) for cell in findings]
 
 
-def row_document(found: RowVerdict, place: str) -> dict[str, Any]:
-    """A row at one of its places as JSON has it."""
-    row = found.row
+def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
+    """Encode a row at one of its places as JSON."""
+    row = finding.row
     return {
         "paper": row.paper.name,
         "place": place,
         **pick(row, "subject", "kind", "quote", "printed"),
-        **pick(found, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
-        "reading": _say_reading(found) if found.verdict == READING else None,
-        "witness": None if found.witness is None else str(found.witness),
-        "steps": found.steps,
+        **pick(finding, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
+        "reading": _say_reading(finding) if finding.verdict == READING else None,
+        "witness": None if finding.witness is None else str(finding.witness),
+        "steps": finding.steps,
     }
 
 
 def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
-    """What does not hold first, a line each; to `explain`, each row's derivation."""
-    rows = [each for each in result.rows if each.row.paper is paper]
+    """Yield the rows that do not hold first, a line each; to `explain`, each row's derivation."""
+    rows = [finding for finding in result.rows if finding.row.paper is paper]
     if not rows and result.place is not None:
         return
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
     yield f"  {tally(rows)}"
     for verdict in VERDICTS:
-        shown = [each for each in rows if each.verdict == verdict]
+        shown = [finding for finding in rows if finding.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
             lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
-            yield from ("", *(f"  {each}" for each in lines))
+            yield from ("", *(f"  {line}" for line in lines))
         elif shown:
-            yield from ("", f"  {verdict}", *(line for each in shown for line in _row(each, width, explain)))
-    if not (explain or result.place or all(each.verdict == EQUAL for each in rows)):
+            yield from ("", f"  {verdict}", *(line for finding in shown for line in _row(finding, width, explain)))
+    if not (explain or result.place or all(finding.verdict == EQUAL for finding in rows)):
         yield from ("", "  --explain has the derivations")
     yield ""
 
 
 def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
-    """The places of rows that hold, with how many of them do where others of that place do not."""
-    counts = Counter((place, each.verdict == EQUAL) for each in rows for place in each.row.places)
+    """Yield the places of rows that hold, with a count where some rows of that place do not."""
+    counts = Counter((place, finding.verdict == EQUAL) for finding in rows for place in finding.row.places)
     for place in dict.fromkeys(place for place, equal in counts if equal):
-        holding, others = counts[place, True], counts[place, False]
-        yield f"{place} ({holding} of {holding + others})" if others else place
+        holding, failing = counts[place, True], counts[place, False]
+        yield f"{place} ({holding} of {holding + failing})" if failing else place
 
 
-def _row(found: RowVerdict, width: int, explain: bool) -> Iterator[str]:
-    row = found.row
-    reason = found.reason or row.printed
-    if found.verdict == READING:
-        reason = f"holds where {_say_reading(found)}; word for word {reason}"
+def _row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
+    row = finding.row
+    reason = finding.reason or row.printed
+    if finding.verdict == READING:
+        reason = f"holds where {_say_reading(finding)}; word for word {reason}"
     line = f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}"
-    yield from (f"    {each}" for each in wrap(line, width - 4))
+    yield from (f"    {part_line}" for part_line in wrap(line, width - 4))
     if not explain:
         return
-    said = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", found.derived)]
-    said += [("defined", f"{name} = {each}") for name, each in row.table("define").items()]
-    said += [("step", each) for each in found.steps] + [("assumes", each) for each in row.assumes]
-    said += [("witness", str(found.witness or ""))] if row.kind != "units" else []
-    for name, each in said:
-        for position, part in enumerate(wrap(each, width - LABEL) if each else ()):
+    parts = [("quote", row.quote and f'"{row.quote}"'), ("printed", row.printed), ("derived", finding.derived)]
+    parts += [("defined", f"{name} = {definition}") for name, definition in row.table("define").items()]
+    parts += [("step", step) for step in finding.steps] + [("assumes", assumption) for assumption in row.assumes]
+    parts += [("witness", str(finding.witness or ""))] if row.kind != "units" else []
+    for name, text in parts:
+        for position, part in enumerate(wrap(text, width - LABEL) if text else ()):
             yield f"      {'' if position else name:<8} {part}"
     yield ""

@@ -1,4 +1,4 @@
-"""Rows of papers: read from TOML and checked, each mistake with its place."""
+"""Read the rows of papers from TOML and check them, each mistake with its place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BIT = re.compile(r"\b([kMGTP]?)bit\b")
 
 @record
 class Printed:
-    """A number as it is printed: its value in base units, half of its last digit, numeral and unit."""
+    """A printed number: its value in base units, half of its last digit, numeral and unit."""
 
     value: Fraction
     half: Fraction
@@ -43,25 +43,24 @@ class Printed:
 
     @property
     def dimension(self) -> Dimension:
-        """The dimension of the number, by its unit."""
         unit = parsed_unit(self.unit)
         assert unit is not None
         return unit.dimension
 
     @property
     def rounded(self) -> Interval:
-        """What the number may have been before it was rounded; a count was not."""
+        """The interval of values that are rounded to the number; a count is exact."""
         return Interval.of(self.value) if self.counted else Interval(self.value - self.half, self.value + self.half)
 
     def shows(self, value: Fraction) -> bool:
-        """Whether a value has these digits when it is rounded to them, half a digit upwards."""
+        """Whether a value is rounded to these digits, half a digit upwards."""
         return -self.half <= value - self.value < self.half or value == self.value
 
     def like(self, value: Fraction) -> str:
-        """Another value with as many digits, in the same unit."""
-        own = parsed_unit(self.unit)
-        assert own is not None
-        value /= own.factor
+        """Format another value with as many digits, in the same unit."""
+        printed_unit = parsed_unit(self.unit)
+        assert printed_unit is not None
+        value /= printed_unit.factor
         mantissa, _, exponent = self.numeral.lower().partition("e")
         if exponent:
             digits = len(re.sub(r"\D", "", mantissa).lstrip("0") or "0") - 1
@@ -72,25 +71,25 @@ class Printed:
 
 
 def parsed_unit(text: str) -> Unit | None:
-    """A unit of machine files, or one of bits."""
+    """Parse a unit of machine files, or one of bits; None for other texts."""
     unit = parse_unit(_BIT.sub(r"\1B", text) or "1")
     if unit is None:
         return None
-    power = sum(-1 if text[: found.start()].endswith("/") else 1 for found in _BIT.finditer(text))
+    power = sum(-1 if text[: match.start()].endswith("/") else 1 for match in _BIT.finditer(text))
     return Unit(unit.factor / Fraction(8) ** power, unit.dimension)
 
 
 def read_amount(text: str) -> Printed | None:
-    """A printed number with its unit; None where it is none."""
-    found = _AMOUNT.fullmatch(text.strip())
-    unit = parsed_unit(found[2]) if found else None
-    if found is None or unit is None:
+    """Parse a printed number with its unit; None for other texts."""
+    match = _AMOUNT.fullmatch(text.strip())
+    unit = parsed_unit(match[2]) if match else None
+    if match is None or unit is None:
         return None
-    numeral = found[1]
+    numeral = match[1]
     mantissa, _, exponent = numeral.lower().partition("e")
     last = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     counted = unit.factor == 1 and {*dict(unit.dimension.powers)} <= COUNTED and not exponent and "." not in numeral
-    return Printed(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, found[2], counted)
+    return Printed(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, match[2], counted)
 
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
@@ -136,22 +135,21 @@ class PrintedRow:
 
     @property
     def places(self) -> list[str]:
-        """The places of what is printed more than once."""
+        """The places at which the form is printed."""
         return self.place.split(", ")
 
     def printing(self, text: str) -> PrintedRow:
-        """The row with another text in place of the printed one."""
         return replace(self, printed=text)
 
     @property
     def read_otherwise(self) -> PrintedRow:
-        """The row under its `reading`, whose inputs replace its kept; those are dropped for another recipe."""
+        """The row under its `reading`, which replaces inputs; inputs of another recipe are dropped."""
         changes = {key: value for key, value in self.table("reading").items() if key != "says"}
-        kept = {key: value for key, value in self.inputs.items() if key != "reading"}
+        inputs = {key: value for key, value in self.inputs.items() if key != "reading"}
         if "kind" in changes:
-            kept = {key: value for key, value in kept.items() if key in COMMON}
+            inputs = {key: value for key, value in inputs.items() if key in COMMON}
         kind, printed = changes.get("kind", self.kind), changes.get("printed", self.printed)
-        return replace(self, kind=kind, printed=printed, inputs={**kept, **changes})
+        return replace(self, kind=kind, printed=printed, inputs={**inputs, **changes})
 
     # The printed text
     @property
@@ -163,23 +161,22 @@ class PrintedRow:
     @property
     def relation(self) -> s.Expr:
         """The printed form or relation, without its quantifier."""
-        found = _QUANTIFIED.fullmatch(self.printed)
-        return self.parsed(found[2] if found else self.printed, "printed")
+        match = _QUANTIFIED.fullmatch(self.printed)
+        return self.parsed(match[2] if match else self.printed, "printed")
 
     @property
     def quantifier(self) -> str:
-        """`every`, `some` or `no`, which stands before a claim; `every` where none does."""
-        found = _QUANTIFIED.fullmatch(self.printed)
-        return found[1] if found else "every"
+        """The quantifier before a claim, `every`, `some` or `no`; `every` if there is none."""
+        match = _QUANTIFIED.fullmatch(self.printed)
+        return match[1] if match else "every"
 
     @property
     def amount(self) -> Printed:
-        """The printed number with its unit."""
         return self.read_amount(self.printed, "printed")
 
     # Inputs
     def _given(self, key: str, kind: type[Input], default: Input | None) -> Input:
-        """An input of a type. Raises ArchlineError (AL612)."""
+        """Return an input of a type. Raises ArchlineError (AL612)."""
         value = self.inputs.get(key, default)
         if isinstance(value, kind):
             return value
@@ -188,35 +185,34 @@ class PrintedRow:
         raise self.wrong(rules.ROW_FORM, message, key)
 
     def has(self, key: str) -> bool:
-        """Whether the row gives an input."""
         return key in self.inputs
 
     def text(self, key: str, default: str | None = None) -> str:
-        """An input that is a text. Raises ArchlineError (AL612), as the others do."""
+        """Return an input that is a text. Raises ArchlineError (AL612)."""
         return self._given(key, str, default)
 
     def table(self, key: str) -> Mapping[str, Any]:
-        """An input that is a table, empty where there is none."""
+        """Return an input that is a table, empty if it is missing. Raises ArchlineError (AL612)."""
         return self._given(key, dict, {})
 
     def listed(self, key: str) -> list[str]:
-        """An input that is a list, or one text."""
+        """Return an input that is a list, or one text. Raises ArchlineError (AL612)."""
         return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._given(key, list, [])
 
     def formula(self, key: str) -> s.Expr:
-        """An input that is a form or a relation, with the row's definitions put in."""
+        """Return an input that is a form or a relation, with the row's definitions substituted."""
         return self.parsed(self.text(key), key)
 
     def formulas(self, key: str) -> dict[str, s.Expr]:
-        """An input that is a table of forms."""
+        """Return an input that is a table of forms."""
         return {name: self.parsed(text, key) for name, text in self.table(key).items()}
 
     def parsed(self, text: str, key: str) -> s.Expr:
-        """A form or a relation, with the row's definitions put in. Raises ArchlineError (AL613)."""
+        """Parse a form or a relation, with the row's definitions substituted. Raises ArchlineError (AL613)."""
         try:
-            (found,) = parse_facts(text, key)
-            defined = {name: parse_expression(each, "define") for name, each in self.table("define").items()}
-            form = both_sides(found, lambda each: names_within(each, defined))
+            (fact,) = parse_facts(text, key)
+            definitions = {name: parse_expression(value, "define") for name, value in self.table("define").items()}
+            form = both_sides(fact, lambda side: names_within(side, definitions))
         except (ArchlineError, ValueError, AttributeError) as problem:
             reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
@@ -225,47 +221,46 @@ class PrintedRow:
         return form
 
     def read_amount(self, text: str, key: str) -> Printed:
-        """A number with its unit. Raises ArchlineError (AL613)."""
+        """Parse a number with its unit. Raises ArchlineError (AL613)."""
         try:
-            found = read_amount(text) if isinstance(text, str) else None
+            amount = read_amount(text) if isinstance(text, str) else None
         except ArchlineError as problem:
             raise self.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
-        if found is None:
+        if amount is None:
             raise self.wrong(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
-        return found
+        return amount
 
     def ends(self, key: str) -> tuple[Fraction, Fraction]:
-        """The two numbers of a range. Raises ArchlineError (AL612)."""
-        match [self.read_amount(each, key).value for each in self.listed(key)]:
+        """Return the two numbers of a range. Raises ArchlineError (AL612)."""
+        match [self.read_amount(number, key).value for number in self.listed(key)]:
             case [low, high] if low < high:
                 return low, high
             case _:
                 raise self.wrong(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
 
     def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, Printed]:
-        """Printed numbers by name."""
         return {name: self.read_amount(text, key) for name, text in texts.items()}
 
     def cases(self) -> Mapping[str, Mapping[str, Any]]:
-        """The cases of a claim: a table, or one of the paper's `[tables]` by name; else one without a name."""
-        own = self.inputs.get("cases", {"": {}})
-        if isinstance(own, str) and own not in self.paper.tables:
-            hint = did_you_mean(own, self.paper.tables)
-            raise self.wrong(rules.ROW_FORM, f"the paper has no table `{own}`", "cases", hint)
-        return self.paper.tables[own] if isinstance(own, str) else self.table("cases") or {"": {}}
+        """Return the cases of a claim: a table, or one of the paper's `[tables]` by name; else one without a name."""
+        cases = self.inputs.get("cases", {"": {}})
+        if isinstance(cases, str) and cases not in self.paper.tables:
+            hint = did_you_mean(cases, self.paper.tables)
+            raise self.wrong(rules.ROW_FORM, f"the paper has no table `{cases}`", "cases", hint)
+        return self.paper.tables[cases] if isinstance(cases, str) else self.table("cases") or {"": {}}
 
     def machines(self) -> list[Machine]:
-        """The machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
-        found: list[Machine] = []
-        for each in self.listed("machines"):
-            folder = each.removesuffix("/*")
-            names = [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != each else [each]
-            found += [self.machine(name, "machines") for name in names]
-        left = self.listed("without")
-        return [each for each in found if each.name not in left]
+        """Return the machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
+        result: list[Machine] = []
+        for text in self.listed("machines"):
+            folder = text.removesuffix("/*")
+            names = [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != text else [text]
+            result += [self.machine(name, "machines") for name in names]
+        excluded = self.listed("without")
+        return [candidate for candidate in result if candidate.name not in excluded]
 
     def machine(self, name: str, key: str) -> Machine:
-        """A machine by name. Raises ArchlineError, as `machine` does, with the place."""
+        """Return a machine by name. Raises ArchlineError, as `machine` does, with the place."""
         try:
             return machine(name)
         except ArchlineError as problem:
@@ -274,22 +269,22 @@ class PrintedRow:
 
     @cached_property
     def numbers(self) -> Mapping[str, Fraction]:
-        """The paper's own numbers, and those that the row has for them."""
-        own = self.amounts(self.table("at"), "at")
-        return {**self.paper.numbers, **{name: each.value for name, each in own.items()}}
+        """The numbers of the paper, some replaced by numbers of the row."""
+        amounts = self.amounts(self.table("at"), "at")
+        return {**self.paper.numbers, **{name: amount.value for name, amount in amounts.items()}}
 
     def other(self, key: str = "of") -> PrintedRow | None:
-        """The row whose name or place an input is."""
+        """Return the row whose name or place an input is, or None. Raises ArchlineError (AL612)."""
         text = self.text(key)
-        found = [each for each in self.paper.rows if each.inputs.get("name", each.place) == text]
-        if not found and _PLACE.fullmatch(text):
+        rows = [row for row in self.paper.rows if row.inputs.get("name", row.place) == text]
+        if not rows and _PLACE.fullmatch(text):
             raise self.wrong(rules.ROW_FORM, f"no row is called `{text}`", key)
-        if len(found) > 1:
+        if len(rows) > 1:
             raise self.wrong(rules.ROW_FORM, f"several rows are called `{text}`", key, "give one of them a `name`")
-        return found[0] if found else None
+        return rows[0] if rows else None
 
     def wrong(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
-        """The error about a part of the row, with its place."""
+        """Make an error about a part of the row, with its place."""
         source = self.paper.places.source
         span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says how rows are written"
@@ -299,7 +294,7 @@ class PrintedRow:
 
 @record(eq=False)
 class Paper:
-    """A paper: its own numbers, its rows in order, and what is no row, with the reason."""
+    """A paper: its own numbers, its rows in order, and places that are not rows, with the reason."""
 
     name: str
     title: str
@@ -327,15 +322,15 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     head = PrintedRow(paper, "", "", "", data, ())
     for key in set(data) - {*KEYS}:
         raise head.wrong(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
-    given = dict(head.table("numbers"))
-    own = head.machine(given.pop("machine"), "numbers").values if "machine" in given else {}
+    numbers = dict(head.table("numbers"))
+    machine_numbers = head.machine(numbers.pop("machine"), "numbers").values if "machine" in numbers else {}
     paper = replace(
         paper,
         title=head.text("title", path.stem),
         citation=documents().get(head.text("document", ""), ""),
-        numbers={**own, **{key: each.value for key, each in head.amounts(given, "numbers").items()}},
+        numbers={**machine_numbers, **{key: amount.value for key, amount in head.amounts(numbers, "numbers").items()}},
         tables=head.table("tables"),
-        left_out=tuple((each["place"], each["reason"]) for each in data.get("left_out", [])),
+        left_out=tuple((entry["place"], entry["reason"]) for entry in data.get("left_out", [])),
         figures=data.get("figure", []),
     )
     if not data.get("row"):
@@ -343,8 +338,8 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
-            for each in each_of(table):
-                paper.rows.append(read_row(paper, each, ("row", str(position)), keys))
+            for row_table in each_of(table):
+                paper.rows.append(read_row(paper, row_table, ("row", str(position)), keys))
         except ArchlineError as problem:
             problems += problem.diagnostics
     if problems:
@@ -353,13 +348,13 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
 
 
 def each_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows or figures that a table stands for: one for each of its `each`, with the keys around these."""
+    """Return the rows or figures of a table: one for each of its `each`, with the keys around these."""
     around = {key: value for key, value in table.items() if key != "each"}
-    return [{**around, **each} for each in table.get("each", [{}])]
+    return [{**around, **keys} for keys in table.get("each", [{}])]
 
 
 def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
-    """A row, or a figure, with the inputs that its kind needs. Raises ArchlineError (AL612)."""
+    """Read a row, or a figure, with the inputs that its kind needs. Raises ArchlineError (AL612)."""
     read = PrintedRow(paper, "", "", "", table, path)
     place, kind = read.text("place"), read.text("kind")
     printed, subject, quote = (read.text(key, "") for key in ("printed", "subject", "quote"))
@@ -373,7 +368,7 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
 
 
 def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
-    """Raise ArchlineError (AL612) for an unknown recipe, or for inputs that it lacks or does not have."""
+    """Raise ArchlineError (AL612) for an unknown recipe, or for missing or unknown inputs."""
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
@@ -388,16 +383,17 @@ def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
 
 
 def _too_large(form: s.Expr) -> bool:
-    """Whether a power in a form has a number of more than MOST_EXPONENT for its exponent."""
-    exponents = [each.right for each in nodes(form) if isinstance(each, s.Binary) and each.op == "^"]
-    # Those of exponents first, so that none is evaluated which has too large a one itself.
+    """Whether a power in a form has an exponent of more than MAX_EXPONENT."""
+    exponents = [node.right for node in nodes(form) if isinstance(node, s.Binary) and node.op == "^"]
+    # Nested exponents first, so that no exponent is evaluated with a large exponent inside.
     return any(
-        not names(each) and (_too_large(each) or abs(value_of(each, {}).middle) > MOST_EXPONENT) for each in exponents
+        not names(power) and (_too_large(power) or abs(value_of(power, {}).middle) > MOST_EXPONENT)
+        for power in exponents
     )
 
 
 def both_sides(expr: s.Fact, change: Callable[[s.Expr], s.Expr]) -> s.Expr:
-    """A form changed, or both sides of a relation. Raises ValueError for what is neither."""
+    """Change a form, or both sides of a relation. Raises ValueError for other facts."""
     match expr:
         case s.Binary(op=op, left=left, right=right) if op in RELATIONS:
             return replace(expr, left=change(left), right=change(right))

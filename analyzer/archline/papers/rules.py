@@ -1,4 +1,4 @@
-"""Rules about the files of papers (AL610 to AL614)."""
+"""List the rules about the files of papers (AL610 to AL614)."""
 
 from archline.language.diagnostics import Rule
 

@@ -1,4 +1,4 @@
-"""Recipes of tables: `cell`, `units` and `crossing`."""
+"""Derive the rows of tables by the recipes `cell`, `units` and `crossing`."""
 
 from __future__ import annotations
 
@@ -21,106 +21,109 @@ from archline.papers.rows import Printed, PrintedRow, parsed_unit
 from archline.records import replace
 
 SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
-"""Factors by which a print may be off."""
+"""Factors by which a printed number may be wrong."""
 FEW = 5
-"""Characters of a numeral that two quantities may share by chance."""
+"""Numerals of at most this number of characters may be those of two quantities by chance."""
 SAMPLED = 64
-"""Into how many parts a range is cut, to see that two curves cross once."""
+"""The number of parts of a range that are examined for several crossings of two curves."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
 def cell(row: PrintedRow) -> RowVerdict:
-    """A number of a table from others of it, by the rule of its column; digits decide."""
+    """Derive a number of a table from others by the rule of its column; digits decide."""
     rule, printed = row.formula("rule"), row.amount
-    known = inputs(row, names_in(rule))
-    exact = _value(row, rule, known).middle
-    allowed = _value(row, rule, {name: each.rounded for name, each in known.items()})
+    numbers = inputs(row, names_in(rule))
+    exact = _value(row, rule, numbers).middle
+    allowed = _value(row, rule, {name: number.rounded for name, number in numbers.items()})
     derived, factor = printed.like(exact), printed.value / Fraction(printed.numeral) if printed.value else Fraction(1)
-    low, high = (short(each / factor) for each in (allowed.lower, allowed.upper))
-    named = ", ".join(f"{name} = {each.numeral} {each.unit}".rstrip() for name, each in known.items())
+    low, high = (short(bound / factor) for bound in (allowed.lower, allowed.upper))
+    named = ", ".join(f"{name} = {number.numeral} {number.unit}".rstrip() for name, number in numbers.items())
     steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
-    needed = _dimension(row, rule, {name: each.dimension for name, each in known.items()})
+    needed = _dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
     if needed != printed.dimension:
         return _in_another_unit(row, exact, needed, row.text("rule"), steps)
     if printed.shows(exact):
         return RowVerdict(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
-    values = {name: each.value for name, each in known.items()}
+    values = {name: number.value for name, number in numbers.items()}
     witness = SeparatingPoint(forms.read(str(printed.value)), rule, values, printed.half)
     times = f"{short(printed.value / exact)} times that" if exact else "not 0"
-    times = next((said for said, value in _slips(row, rule, known) if printed.shows(value)), times)
+    times = next((text for text, value in _slips(row, rule, numbers) if printed.shows(value)), times)
     reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
     return RowVerdict(row, READING if within else DIFFERS, derived, reason, steps, within, witness)
 
 
-def _slips(row: PrintedRow, rule: s.Expr, known: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
-    """What may have been printed instead: bits, bytes or words confused, another number of the machine, or a term or
-    the whole times a simple factor.
-    """
+def _slips(row: PrintedRow, rule: s.Expr, numbers: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
+    """Yield possible errors of print: confused units, another number of the machine, a term times a simple factor."""
     printed = row.amount
-    derived = printed.like(_value(row, rule, known).middle).split()[0]
+    derived = printed.like(_value(row, rule, numbers).middle).split()[0]
     unequal = sum(a != b for a, b in zip(printed.numeral, derived, strict=False))
     if unequal == 2 and sorted(printed.numeral) == sorted(derived):
         yield "that with two digits exchanged", printed.value
-    exact, terms = _value(row, rule, known).middle, map(forms.text, forms.terms(forms.form(rule)))
+    exact, terms = _value(row, rule, numbers).middle, map(forms.text, forms.terms(forms.form(rule)))
     for machine in row.machines():
-        for name, each in known.items():
-            if each.unit == "word" and "word" in machine.values:
-                in_bytes = replace(each, value=each.value / machine.values["word"])
-                yield f"that with {name} = {each.numeral} B", _value(row, rule, {**known, name: in_bytes}).middle
-    for name, each in known.items():
-        for unit in (each.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", each.unit)):
-            other = row.read_amount(f"{each.numeral} {unit}", "inputs")
-            yield f"that with {name} = {each.numeral} {unit}", _value(row, rule, {**known, name: other}).middle
-    for machine, name in [(each, name) for each in row.machines() for name in each.quantities]:
+        for name, number in numbers.items():
+            if number.unit == "word" and "word" in machine.values:
+                in_bytes = replace(number, value=number.value / machine.values["word"])
+                yield f"that with {name} = {number.numeral} B", _value(row, rule, {**numbers, name: in_bytes}).middle
+    for name, number in numbers.items():
+        for unit in (number.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", number.unit)):
+            confused = row.read_amount(f"{number.numeral} {unit}", "inputs")
+            yield f"that with {name} = {number.numeral} {unit}", _value(row, rule, {**numbers, name: confused}).middle
+    for machine, name in [(owner, name) for owner in row.machines() for name in owner.quantities]:
         alike = len(row.amount.numeral) > FEW and as_printed(machine, name).split()[0] == row.amount.numeral
         if alike and name != row.inputs.get("quantity"):
             yield f"{row.amount.numeral}, as that of {name}", row.amount.value
-    parts = [("", exact), *((each, _value(row, forms.read(each), known).middle) for each in terms)]
+    parts = [("", exact), *((term, _value(row, forms.read(term), numbers).middle) for term in terms)]
     for share, (term, value) in product(SIMPLE, parts):
         yield f"that with {share} times {term}" if term else f"{share} times that", exact + (share - 1) * value
 
 
 def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
-    """The printed numbers of these names but one: the row's own, those of its machine, and constants."""
-    found = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
-    own = dict(row.table("inputs"))
+    """Return the printed numbers of all names but `unknown`: of the row, of its machine, and constants."""
+    numbers = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
+    texts = dict(row.table("inputs"))
     for machine in row.machines():
-        own |= row.table("by_machine").get(machine.name, {})
-        found |= {
+        texts |= row.table("by_machine").get(machine.name, {})
+        numbers |= {
             name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
         }
-    found |= row.amounts(own, "inputs")
-    if lacking := sorted(names - {*found, unknown}):
+    numbers |= row.amounts(texts, "inputs")
+    if lacking := sorted(names - {*numbers, unknown}):
         raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
-    return {name: found[name] for name in sorted(names - {unknown})}
+    return {name: numbers[name] for name in sorted(names - {unknown})}
 
 
 def as_printed(machine: Machine, name: str) -> str:
-    """A quantity of a machine with its unit, as its file has it printed; in base units where it is derived there."""
-    each, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
-    if each.formula is not None:
-        return f"{float(each.value)!r} {unit}"
-    own = each.as_written.partition(" of ")[0].partition(" ")[2]
-    return each.as_written if parsed_unit(own or unit) else f"{each.as_written} {unit}"
+    """Return a quantity of a machine with its unit, as its file has it printed; in base units where it is derived
+    there.
+    """
+    quantity, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
+    if quantity.formula is not None:
+        return f"{float(quantity.value)!r} {unit}"
+    printed_unit = quantity.as_written.partition(" of ")[0].partition(" ")[2]
+    return quantity.as_written if parsed_unit(printed_unit or unit) else f"{quantity.as_written} {unit}"
 
 
 def column(row: PrintedRow) -> Iterator[PrintedRow]:
-    """A row for each machine, where `quantity` of a cell names a column; else the row itself."""
+    """Yield a row for each machine if `quantity` of a cell names a column; else the row itself."""
     if row.kind != "cell" or not row.has("quantity"):
         yield row
         return
     quantity = row.text("quantity")
     for machine in row.machines():
         if quantity in machine.quantities:
-            given = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
+            values = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
             yield replace(
-                row, printed=as_printed(machine, quantity), inputs=given, subject=f"{quantity}, {machine.title}"
+                row,
+                printed=as_printed(machine, quantity),
+                inputs=values,
+                subject=f"{quantity}, {machine.title}",
             )
 
 
 def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed]) -> Interval:
-    ends = {name: Interval.of(each.value) if isinstance(each, Printed) else each for name, each in known.items()}
+    ends = {name: Interval.of(value.value) if isinstance(value, Printed) else value for name, value in known.items()}
     try:
         return value_of(rule, ends)
     except (EvaluationError, ArchlineError) as problem:
@@ -128,17 +131,17 @@ def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed
 
 
 def units(row: PrintedRow) -> RowVerdict:
-    """A printed unit against the dimension of a formula."""
+    """Compare a printed unit with the dimension of a formula."""
     rule = row.formula("rule")
     unit = parsed_unit(row.printed)
     if unit is None:
         raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
     needed = _dimension(row, rule, {name: dimension(text) for name, text in row.table("units").items()})
-    said = f"{format_expression(rule)} is in {needed}"
+    step = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
-        return RowVerdict(row, EQUAL, row.printed, "", (said,))
+        return RowVerdict(row, EQUAL, row.printed, "", (step,))
     witness = SeparatingPoint(_scaled(row, unit.dimension), _scaled(row, needed), {})
-    return RowVerdict(row, DIFFERS, str(needed), f"{said}, and {row.printed} is printed", (said,), witness=witness)
+    return RowVerdict(row, DIFFERS, str(needed), f"{step}, and {row.printed} is printed", (step,), witness=witness)
 
 
 def _dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
@@ -149,27 +152,27 @@ def _dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) ->
 
 
 def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
-    """By what a number of a dimension changes where each base unit becomes smaller by a prime of its own."""
+    """Return the factor of a number of a dimension if each base unit shrinks by a prime of its own."""
     return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
 
 def crossing(row: PrintedRow) -> RowVerdict:
-    """Where two printed curves meet; digits decide. Where one jumps or has a pole they do not."""
+    """Find where two printed curves meet; digits decide. Undecided where one jumps or has a pole."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
-    known = {name: each.value for name, each in inputs(row, names_in(left) | names_in(right), over).items()}
+    numbers = {name: number.value for name, number in inputs(row, names_in(left) | names_in(right), over).items()}
 
     def gap_at(at: Fraction) -> Fraction | None:
-        difference = forms.value_at(s.Binary("-", left, right, span=left.span), {**known, over: at})
+        difference = forms.value_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
         return None if difference is None else difference.middle
 
-    (low, high), said = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
+    (low, high), equation = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
     sampled = [(at, gap_at(at)) for at in (low + (high - low) * step / SAMPLED for step in range(SAMPLED + 1))]
     gaps = [(at, value) for at, value in sampled if value is not None]
     turns = [pair for pair in pairwise(gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
     if len(turns) != 1:
         many = "cross more than once" if turns else "do not cross"
         reason = f"the curves {many} between {short(low)} and {short(high)}, as far as was tried"
-        return RowVerdict(row, UNDECIDED, "", reason, (said,))
+        return RowVerdict(row, UNDECIDED, "", reason, (equation,))
     (low, first), (high, last) = turns[0]
     widest, ends = max(abs(first), abs(last)), [first, last]
     for _ in range(60):
@@ -182,22 +185,22 @@ def crossing(row: PrintedRow) -> RowVerdict:
         else:
             high, ends[1] = middle, value
     if max(map(abs, ends)) * 2**10 > widest:
-        return RowVerdict(row, UNDECIDED, "", f"at {over} = {short(low)} a curve jumps or has a pole", (said,))
-    derived, steps = printed.like(low), (said, f"they meet at {over} = {short(low)}")
+        return RowVerdict(row, UNDECIDED, "", f"at {over} = {short(low)} a curve jumps or has a pole", (equation,))
+    derived, steps = printed.like(low), (equation, f"they meet at {over} = {short(low)}")
     needed = row.read_amount(row.listed("between")[0], "between").dimension
     if printed.dimension != needed:
         return _in_another_unit(row, low, needed, over, steps)
     if printed.shows(low):
         return RowVerdict(row, EQUAL, derived, "", steps)
     relation = s.Binary("==", left, right, span=left.span)
-    witness = SeparatingPoint(left, right, {**known, over: printed.value}, relations=(("", relation),))
+    witness = SeparatingPoint(left, right, {**numbers, over: printed.value}, relations=(("", relation),))
     return RowVerdict(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)
 
 
 def _in_another_unit(
     row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
 ) -> RowVerdict:
-    """Find that a number is printed in a unit of another dimension."""
+    """Return the verdict on a number that is printed in a unit of another dimension."""
     witness = SeparatingPoint(_scaled(row, row.amount.dimension), _scaled(row, needed), {})
-    said = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
-    return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", said, steps, witness=witness)
+    reason = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
+    return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", reason, steps, witness=witness)

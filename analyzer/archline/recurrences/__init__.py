@@ -1,1 +1,8 @@
-"""Recurrences: their model, exact bounds on their integer solutions, and the growth of their real ones."""
+"""Solve recurrences: bounds of integer solutions with proofs, closed forms, and the growth of real solutions.
+
+`model` has the data: a `SizeFunction` is one metric of one algorithm as `Equation` cases over integer sizes, and a
+`Recurrence` is its form for display. `evaluate.ValueTable` computes values. `exact.search.search_bound` finds bounds
+that induction proves, `closed.levels.closed_form` solves recursions with one call a level, and
+`asymptotic.solve.solve` derives the growth of recurrences over real sizes. `analysis.metrics` calls these for costs,
+`claims` for growth, and the command `archline recurrence` for those that users write.
+"""

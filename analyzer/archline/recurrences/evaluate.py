@@ -1,4 +1,4 @@
-"""The value of a recurrence at given sizes, by following its equations: exact wherever the sizes decide the cost."""
+"""Evaluate a recurrence at given sizes by following its equations: exact wherever the sizes decide the cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Place = tuple[str, tuple[Number, ...]]
 
 
 class OpenPlace(NamedTuple):
-    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls stand inside the rest."""
+    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls are inside the rest."""
 
     rest: Compute
     environment: Environment
@@ -29,11 +29,11 @@ class OpenPlace(NamedTuple):
     nested: tuple[Place, ...]
 
     def missing(self, known: Mapping[Place, Number]) -> list[Place]:
-        """The places whose values it needs that are not known."""
+        """Return the places whose values it needs and which are not known."""
         return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
     def value(self, known: Mapping[Place, Number]) -> Number:
-        """The value, where those of all needed places are known."""
+        """Return the value, if those of all needed places are known."""
         total = self.rest(self.environment)
         for factor, place in self.linear:
             total += factor * known[place]
@@ -45,7 +45,7 @@ _Call = tuple[str, tuple[Compute, ...]]
 
 
 def _place(call: _Call, environment: Environment) -> Place:
-    return call[0], tuple([each(environment) for each in call[1]])
+    return call[0], tuple([compute(environment) for compute in call[1]])
 
 
 Holds = Callable[[Environment], bool]
@@ -80,34 +80,34 @@ class FunctionCases:
         return _Case(equation, tuple(self._outcomes(equation)), self._compiler.of(rest), linear, nested)
 
     def _outcomes(self, equation: Equation) -> Iterable[tuple[int, Holds, bool]]:
-        for each in equation.decisions:
-            number = self._decisions.setdefault((each.branch, each.indicator), len(self._decisions))
-            yield number, self._compiler.holds(each.indicator), each.taken
+        for decision in equation.decisions:
+            number = self._decisions.setdefault((decision.branch, decision.indicator), len(self._decisions))
+            yield number, self._compiler.holds(decision.indicator), decision.taken
 
     def _call(self, call: Applied) -> _Call:
         return call.function, tuple(map(self._compiler.of, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
-        """The equation that applies, and the sizes by name with what stands for some. Raises EvaluationError."""
+        """Return the equation that applies, and the sizes, quotients and exponents by name. Raises EvaluationError."""
         point = coordinates(self.function, arguments)
         return self._applying(self._compiler.environment(tuple(point.values()))).equation, point
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
-        """What the function is there, in terms of others. Raises EvaluationError."""
+        """Return the value of the function as an expression of calls at places. Raises EvaluationError."""
         if self._plain(arguments):
             environment = [*arguments, *self._blank]
         else:
             environment = self._compiler.environment(tuple(coordinates(self.function, arguments).values()))
         case = self._applying(environment)
-        # A call whose factor is 0 stands under a guard that fails: its sizes may be none.
+        # A call whose factor is 0 is under a guard that fails: its arguments may be no valid sizes.
         linear = tuple(
-            [(factor, _place(call, environment)) for each, call in case.linear if (factor := each(environment))]
+            [(factor, _place(call, environment)) for compute, call in case.linear if (factor := compute(environment))]
         )
         nested = tuple([place for call in case.nested if valid(place := _place(call, environment))])
         return OpenPlace(case.rest, environment, linear, nested)
 
     def _plain(self, arguments: tuple[Number, ...]) -> bool:
-        """Whether these are sizes, as they mostly are, and nothing else stands for them."""
+        """Test whether the arguments are sizes, as they mostly are, and no other symbols express them."""
         if self.function.facts.quotients:
             return False
         for number, least in zip(arguments, self._least, strict=True):
@@ -116,7 +116,7 @@ class FunctionCases:
         return True
 
     def valid(self, arguments: tuple[Number, ...]) -> bool:
-        """Whether these are sizes: a call in a max may stand under a guard that fails."""
+        """Test whether the arguments are valid sizes: a call in a max may be under a guard that fails."""
         if not self._plain(arguments):
             try:
                 coordinates(self.function, arguments)
@@ -125,7 +125,7 @@ class FunctionCases:
         return True
 
     def _applying(self, environment: Environment) -> _Case:
-        """The first case all of whose decisions come out as it says; each decision is taken once."""
+        """Return the first case all of whose decisions have the right outcomes; each decision is evaluated once."""
         outcomes: dict[int, bool] = {}
         for case in self._cases:
             for number, holds, taken in case.decisions:
@@ -139,7 +139,7 @@ class FunctionCases:
 
 
 def coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
-    """The sizes by name, and the quotients and exponents that stand for some of them. Raises EvaluationError."""
+    """Return the sizes by name, and the quotients and exponents that express some. Raises EvaluationError."""
     point: dict[str, int | Fraction] = {}
     for name, value in zip(function.parameters, arguments, strict=True):
         if value.denominator != 1 or (name in function.least and value < function.least[name]):
@@ -154,7 +154,7 @@ MAX_CALLS = 200_000
 
 
 class ValueTable:
-    """Evaluates functions that are exact, each place once, without recursion of its own."""
+    """Evaluates functions that are exact, each place once, without recursion in Python."""
 
     def __init__(self, functions: Mapping[str, SizeFunction]) -> None:
         self._functions = dict(functions)
@@ -166,17 +166,17 @@ class ValueTable:
         self._functions |= functions
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
-        """The function at sizes. Raises EvaluationError where it has no value or takes more than `most` steps."""
+        """Return the function at sizes. Raises EvaluationError if it has no value or needs more than `most` steps."""
         parameters = self._functions[name].parameters
         if not sizes.keys() >= {*parameters}:
             raise EvaluationError("a size has no value")
-        asked = name, tuple(sizes[each] for each in parameters)
+        asked = name, tuple(sizes[name_] for name_ in parameters)
         pending: list[tuple[Place, OpenPlace | None]] = [(asked, None)]
         open_: set[Place] = set()
-        known, steps = self._known, 0
+        values, steps = self._known, 0
         while pending:
             place, frame = pending.pop()
-            if place in known:
+            if place in values:
                 continue
             if frame is None:
                 if place in open_:
@@ -184,15 +184,15 @@ class ValueTable:
                 steps += 1
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
-                frame = self._of(place[0]).frame(place[1], lambda each: self._of(each[0]).valid(each[1]))
-                missing = frame.missing(known)
+                frame = self._of(place[0]).frame(place[1], lambda place_: self._of(place_[0]).valid(place_[1]))
+                missing = frame.missing(values)
                 if missing:
                     open_.add(place)
                     pending.append((place, frame))
-                    pending.extend([(each, None) for each in missing])
+                    pending.extend([(needed, None) for needed in missing])
                     continue
             open_.discard(place)
-            known[place] = frame.value(known)
+            values[place] = frame.value(values)
         return Fraction(self._known[asked])
 
     def _of(self, name: str) -> FunctionCases:
@@ -201,14 +201,14 @@ class ValueTable:
         return self._cases[name]
 
     def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
-        known = self._known.get((name, arguments))
-        if known is None:
+        value = self._known.get((name, arguments))
+        if value is None:
             raise EvaluationError(f"`{name}` has no value at the sizes of a call")
-        return known
+        return value
 
 
 MAX_SEEN = 5_000
-"""Of how many points values are kept."""
+"""The maximum number of points whose values are cached."""
 
 
 class _Compiled(dict[Poly, Compute]):
@@ -219,8 +219,8 @@ class _Compiled(dict[Poly, Compute]):
         self.compiler = compiler
 
     def __missing__(self, value: Poly) -> Compute:
-        self[value] = found = self.compiler.of(value)
-        return found
+        self[value] = compiled = self.compiler.of(value)
+        return compiled
 
 
 class _Place:
@@ -231,16 +231,16 @@ class _Place:
         self._numbers: dict[Compute, Number] = {}
 
     def numbers(self, computes: Sequence[Compute]) -> list[Number]:
-        known = self._numbers
+        values = self._numbers
         self.compiled.compiler.extend(self._environment)
-        for each in computes:
-            if each not in known:
-                known[each] = each(self._environment)
-        return [known[each] for each in computes]
+        for compute in computes:
+            if compute not in values:
+                values[compute] = compute(self._environment)
+        return [values[compute] for compute in computes]
 
 
 class PointTable:
-    """Points, with what is known of expressions there."""
+    """A cache of the values of expressions at points."""
 
     def __init__(self) -> None:
         self._compilers: dict[tuple[str, ...], _Compiled] = {}
@@ -248,27 +248,27 @@ class PointTable:
         self._seen: dict[int, tuple[Point, _Place]] = {}
 
     def number(self, value: Poly, point: Point) -> Number:
-        """The value at a point, an integer of Python where it is whole."""
-        there = self._at(point)
-        return there.numbers([there.compiled[value]])[0]
+        """Return the value at a point, a Python integer if it is whole."""
+        place = self._at(point)
+        return place.numbers([place.compiled[value]])[0]
 
     def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
-        """Values at each of several points."""
+        """Return the values at each of several points."""
         values, places = list(values), list(map(self._at, points))
         # Points are mostly in the same symbols.
-        made = {id(each.compiled): each.compiled for each in places}
-        computes = {name: list(map(each.__getitem__, values)) for name, each in made.items()}
-        return [each.numbers(computes[id(each.compiled)]) for each in places]
+        compiled_by_id = {id(place.compiled): place.compiled for place in places}
+        computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
+        return [place.numbers(computes[id(place.compiled)]) for place in places]
 
     def _at(self, point: Point) -> _Place:
-        # The same few points come again and again; kept, none of them makes way for another at its address.
-        seen = self._seen.get(id(point))
-        if seen is None:
+        # A few points are requested again and again; as they are kept, no other point can take the address of one.
+        cached = self._seen.get(id(point))
+        if cached is None:
             if len(self._seen) >= MAX_SEEN:
                 self._seen.clear()
                 self._places.clear()
-            seen = self._seen[id(point)] = point, self._place(tuple(point.items()))
-        return seen[1]
+            cached = self._seen[id(point)] = point, self._place(tuple(point.items()))
+        return cached[1]
 
     def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
         if point not in self._places:

@@ -1,6 +1,6 @@
-"""Recurrences over integer sizes: a metric of algorithms that call each other, as equations by cases.
+"""Model recurrences over integer sizes: a metric of algorithms that call each other, as equations by cases.
 
-A `Recurrence` is one as a textbook sets it out: by cases, with the proof of its solution.
+A `Recurrence` is the form that a textbook has: cases, with the proof of its solution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from archline.records import field, record
 class Decision:
     """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds.
 
-    `condition` is that of the branch in terms of what a caller knows: for each `let` stands what it names.
+    `condition` is that of the branch in the caller's terms: the definition of each `let` replaces its name.
     """
 
     branch: s.Branch
@@ -37,7 +37,7 @@ class Decision:
 
 @record(eq=False)
 class Equation:
-    """What a function equals in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
+    """The value of a function in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
 
     `data` names the integers in it that only the data gives: the function lies between its values for those. `known`
     are values that the decisions make >= 0.
@@ -57,9 +57,9 @@ class Equation:
 
 @record(eq=False)
 class SizeFunction:
-    """One metric of one algorithm, or one end of it: parameters in order, what is promised of them, and equations.
+    """One metric of one algorithm, or a bound of it: parameters in order, facts about them, and equations.
 
-    `where` is the part of the promise that restricts the parameters.
+    `where` is the part of the facts that restricts the parameters.
     """
 
     name: str
@@ -72,7 +72,7 @@ class SizeFunction:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes that are written as they are: those that are no indices, powers or multiples of another."""
+        """The sizes that are not indices, and not written as powers or multiples of another."""
         return tuple(name for name in self.least if name not in self.facts.rewrites)
 
     @cached_property
@@ -87,16 +87,16 @@ class SizeFunction:
 
     @cached_property
     def shared_exponents(self) -> tuple[str, ...]:
-        """The exponents of sizes that are powers of 2, where a call has a part of one: with n = 2^k, of 2^floor(k/2).
+        """The exponents of powers of 2 that calls have a part of, as 2^floor(k/2) for n = 2^k.
 
         The function is then one of k as others are of their sizes.
         """
-        found = []
+        shared = []
         for power in self.facts.powers if not self.sizes else ():
-            exponents = (a.exponent_of_two(given[power.name]) for _, given in self.own_calls)
-            if any(isinstance(atom, a.Floor) for each in exponents if each is not None for atom in each.atoms()):
-                found.append(power.exponent)
-        return tuple(found)
+            exponents = (a.exponent_of_two(arguments[power.name]) for _, arguments in self.own_calls)
+            if any(isinstance(atom, a.Floor) for part in exponents if part is not None for atom in part.atoms()):
+                shared.append(power.exponent)
+        return tuple(shared)
 
 
 @record(eq=False)
@@ -110,7 +110,7 @@ class System:
 
 @record(eq=False)
 class IntegerRecurrence:
-    """A metric of a recursion that is proved to end: functions that it lies between, one and the same if it is exact.
+    """A metric of a recursion that is proved to end: functions that it lies between, the same one if it is exact.
 
     With `indices` they are functions of the length of a range. `foreign` gives closed upper bounds (True) or lower ones
     of the other recursive algorithms that are called, by name, from arguments and facts. `scales`: calls multiply sizes
@@ -126,33 +126,33 @@ class IntegerRecurrence:
 
 
 def calls(value: Poly) -> tuple[a.Applied, ...]:
-    """The recursive calls in an expression, each once, those inside a max too."""
-    found: dict[a.Applied, None] = {}
+    """Return the recursive calls in an expression, each once, including those inside a max."""
+    applied: dict[a.Applied, None] = {}
     for atom in value.atoms():
         if isinstance(atom, a.Applied):
-            found[atom] = None
+            applied[atom] = None
         for part in atom.parts:
-            found |= dict.fromkeys(calls(part))
-    return tuple(found)
+            applied |= dict.fromkeys(calls(part))
+    return tuple(applied)
 
 
 def with_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Poly:
-    """The value with something else for its calls, those inside a max too; None for what stays as it is."""
+    """Replace the calls of a value, including those inside a max; `change` returns None for calls to keep."""
 
-    def changed(atom: Atom) -> Poly | None:
+    def change_atom(atom: Atom) -> Poly | None:
         if isinstance(atom, a.Applied):
             return change(atom)
         if not any(map(calls, atom.parts)):
             return None
         return atom.rebuild(tuple(with_calls(part, change) for part in atom.parts))
 
-    return value.map_atoms(changed)
+    return value.map_atoms(change_atom)
 
 
 def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
-    """The value without its calls, and the factor of each; calls inside a max stay where they are.
+    """Return the value without its calls, and the factor of each; calls inside a max stay in place.
 
-    Raises TooComplexError where calls are multiplied with each other.
+    Raises TooComplexError if calls are multiplied with each other.
     """
     rest: dict[Monomial, fmpq] = {}
     factors: dict[a.Applied, Poly] = {}
@@ -162,8 +162,8 @@ def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
             case []:
                 rest[monomial] = coefficient
             case [(a.Applied() as atom, 1)]:
-                others = tuple(pair for pair in monomial if pair not in applied)
-                factors[atom] = factors.get(atom, ZERO) + Poly({others: coefficient})
+                factor = tuple(pair for pair in monomial if pair not in applied)
+                factors[atom] = factors.get(atom, ZERO) + Poly({factor: coefficient})
             case _:
                 raise TooComplexError("the costs of recursive calls are multiplied with each other")
     return Poly(rest), factors
@@ -184,33 +184,33 @@ Path = Sequence[SizeDecision]
 
 
 def in_order(path: Path) -> str:
-    """The condition of a case where it is the first that holds of all cases; empty where it asks for nothing.
+    """Return the condition of a case where it is the first that holds of all cases; empty if there is none.
 
-    Cases come as their conditions are met on the way through the body, those with a condition that holds first. So
-    where one fails, all cases in which it holds have been ruled out, and what holds in a case is enough.
+    Cases come in the order in which their conditions are met in the body, those with a condition that holds first. So
+    where one fails, all cases in which it holds have been excluded, and the conditions that hold in a case suffice.
     """
-    return conjunction(each.condition for each in path if each.taken)
+    return conjunction(decision.condition for decision in path if decision.taken)
 
 
 def among(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
-    """The conditions of a case where it is the first that holds of the cases that are not skipped."""
+    """Return the conditions of a case where it is the first that holds of the cases that are not skipped."""
     skipped = list(skipped)
     return tuple(
-        each.condition if each.taken else negate_condition(each.condition)
-        for index, each in enumerate(path)
-        if each.taken or any(_holds_in(other, path[:index], each) for other in skipped)
+        decision.condition if decision.taken else negate_condition(decision.condition)
+        for index, decision in enumerate(path)
+        if decision.taken or any(_holds_in(skipped_path, path[:index], decision) for skipped_path in skipped)
     )
 
 
 def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
-    """Whether a case has the same decisions before this one, and the opposite outcome here."""
-    own = [(each.branch, each.taken) for each in path[: len(before) + 1]]
-    other = [*((each.branch, each.taken) for each in before), (decision.branch, not decision.taken)]
-    return own == other
+    """Test whether a case has the same decisions before this one, and the opposite outcome here."""
+    decisions = [(x.branch, x.taken) for x in path[: len(before) + 1]]
+    opposite = [*((x.branch, x.taken) for x in before), (decision.branch, not decision.taken)]
+    return decisions == opposite
 
 
 class BoundSide(Enum):
-    """What a closed form is to a function."""
+    """The relation of a closed form to a function."""
 
     LOWER = "lower bound"
     UPPER = "upper bound"
@@ -222,7 +222,7 @@ Relation = Literal["=", ">=", "<="]
 
 @record(eq=False)
 class Range:
-    """A size, or an integer that only the data gives, and what it lies between."""
+    """The range of a size, or of an integer that only the data gives."""
 
     value: Poly
     lower: tuple[Poly, ...]
@@ -231,9 +231,9 @@ class Range:
 
 @record(eq=False)
 class Case:
-    """One case of a recurrence: what the function is, or lies between, in terms of itself at the sizes of calls.
+    """A case of a recurrence: the function's value, or bounds of it, in terms of itself at the sizes of calls.
 
-    `when` is the condition under which it is the first case that holds, empty where it always does. `data` are the
+    `when` is the condition under which it is the first case that holds, empty if it always does. `data` are the
     integers in it that only the data gives.
     """
 
@@ -246,10 +246,10 @@ class Case:
 
 @record(eq=False)
 class InductionCase:
-    """One inequality of a proof by induction: a case with the claim at its calls, and the claim itself.
+    """An inequality of a proof by induction: a case with the claim at its calls, and the claim itself.
 
-    `calls` has the claim at the calls by its letter; `written` the same in the sizes, None where that has no form.
-    `sizes` limits a case without calls to the sizes that calls have, one way or another; none: to no sizes.
+    `calls` has the claim at the calls by its letter; `written` in the sizes, None if it has no such form. `sizes`
+    limits a base case to the sizes that calls have, by alternatives; empty if unlimited.
     """
 
     when: str
@@ -261,7 +261,7 @@ class InductionCase:
 
 @record(eq=False)
 class ProvedClaim:
-    """What the function is, is at least or at most, where it makes calls; `letter` names it in the lines of its proof.
+    """An equation or a bound of the function where it makes calls; `letter` names it in the lines of its proof.
 
     Without lines it holds for the `reason`. `where` restricts it to some cases.
     """
@@ -276,10 +276,10 @@ class ProvedClaim:
 
 @record(eq=False)
 class Recurrence:
-    """The recurrence, the 1 of the call included where the metric counts calls.
+    """A recurrence for display, the 1 of the call included if the metric counts calls.
 
-    `letter` is what the function is called, `others` what the costs of other recursive algorithms are, by letter, and
-    `meanings` what parameters are that the algorithm does not name: the distance of its indices.
+    `letter` names the function, `others` the costs of other recursive algorithms by letter, and `meanings` defines
+    parameters that the algorithm does not name: the distance of its indices.
     """
 
     letter: str

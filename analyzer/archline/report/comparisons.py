@@ -36,14 +36,14 @@ def as_text(found: CostComparison, width: int, *, certificates: bool = False, gr
 
 def heading(found: CostComparison) -> str:
     """What is compared."""
+    model = "" if found.by == "bytes" else f"model {found.model.name}"
     if not found.points:
-        return f"growth of {' and '.join(found.algorithms)}, model {found.model.name}"
+        return ", ".join(filter(None, (f"growth of {' and '.join(found.algorithms)}", model)))
     what = found.by.replace("_", "-")
     named = f"{what}({found.algorithms[0]})/{what}({found.algorithms[1]})"
     subject = named if len(found.algorithms) == 2 else f"{what} of {', '.join(found.algorithms)}"
     machines = list(dict.fromkeys(shown.machine_text(each.machine) for each in found.points))
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
-    model = "" if found.by == "bytes" else f"model {found.model.name}"
     what = ", ".join(filter(None, (subject, model, on)))
     return "; ".join(filter(None, (what, shown.caches_text(found.caches))))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
+from archline.analysis.bounds import EVERYWHERE, Region
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
 from archline.analysis.checks.conditions import assumptions
-from archline.analysis.cost import Cost, Costs, Regime, TouchedRegion, whole_ends_at
+from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
@@ -31,13 +33,13 @@ if TYPE_CHECKING:
     from archline.analysis.metrics.tally import DerivationStep
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
-Case = tuple[str, Poly | None, Poly | None, Regime | None]
-"""A lower and an upper bound, where these hold, and the regime of the sizes that this is."""
+Case = tuple[Region, Poly | None, Poly | None]
+"""A lower and an upper bound with the region where they hold."""
 
 
 @record(eq=False)
 class CostRow(Cost):
-    """One metric as a page shows it, with the alternatives to show and its values `at` a point.
+    """One metric as a page shows it, with its values `at` a point.
 
     These are at least `least`, where more is known than its form says. With `derived`, those that have the `cost`, its
     growth and its distance to a lower bound are found when a page shows them.
@@ -51,8 +53,8 @@ class CostRow(Cost):
     @staticmethod
     def of(cost: Cost, at: Point | None, derived: DerivedCosts | None = None) -> CostRow:
         """The row of a cost."""
-        shown = tuple(each for each in cost.alternatives if each.shown)
-        own = {**vars(cost), "metric": cost.metric.removeprefix("flops."), "alternatives": shown}
+        own = {attribute.name: getattr(cost, attribute.name) for attribute in fields(cost)}
+        own["metric"] = cost.metric.removeprefix("flops.")
         return CostRow(**own, at=at, cost=cost, derived=derived)
 
     @property
@@ -62,16 +64,12 @@ class CostRow(Cost):
 
     @property
     def cases(self) -> Iterator[Case]:
-        """Its bounds, if it is known: a pair, or one for each case; or the lower one, then upper ones by regimes."""
-        if self.lower is None or self.upper is None:
-            return
-        if self.alternatives:
-            yield "", self.lower, None, None
-            yield from ((each.when, None, each.upper, None) for each in self.alternatives)
-        elif self.regimes:
-            yield from ((each.when, each.lower, each.upper, each) for each in self.regimes)
+        """Its bounds, if it is known: a pair for each piece; or the lower one, then upper ones by the cache."""
+        if self.by_cache:
+            yield EVERYWHERE, self.lower, None
+            yield from ((bound.where, None, bound.value) for bound in self.by_cache)
         else:
-            yield "", self.lower, self.upper, None
+            yield from ((piece.where, piece.lower, piece.upper) for piece in self.pieces)
 
     @cached_property
     def _evaluated(self) -> tuple[ValueRange | None, Number | None, str]:
@@ -112,7 +110,7 @@ class CostRow(Cost):
 
     @cached_property
     def growths_by_case(self) -> tuple[str, ...]:
-        """The growth in each of its regimes; nothing where it is one for all, or is not known regime by regime."""
+        """The growth in each of its pieces; empty if it is one for all, or is not known piece by piece."""
         if self.derived is None or self.cost is None:
             return ()
         found = self.derived.growths_by_case(self.cost)
@@ -181,8 +179,8 @@ class CostView:
     text: Callable[[Poly], Formula]
     tree: Callable[[Poly], s.Expr]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
-    restrict_to: Callable[[Regime | None], Costs]
-    """The costs where a regime applies, whose `text` takes for granted what is known there."""
+    restrict_to: Callable[[Region], Costs]
+    """The costs in a region, whose `text` takes for granted what is known there."""
     derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
     divides: bool = False

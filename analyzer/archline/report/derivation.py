@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
+from archline.analysis.bounds import EVERYWHERE, OTHERWISE, Region, Residency
 from archline.analysis.cache.parallel import ScheduleBound
-from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, Regime, Residency, TouchedRegion
+from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
@@ -47,13 +48,13 @@ def _by_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
     yield [line for step in view.derivation for line in _step(view, step, metric, 0, width, ())]
     call = "; 1 is the call itself" if _counted(metric, CALL) else ""
     yield ""
-    if not row.regimes:
+    if not row.by_case:
         yield f"together: {metric} {_amount(view, row.lower, row.upper, row.why)}{call}"
         return
     yield f"together{call}:"
-    for when, lower, upper, regime in row.cases:
-        amount = _amount(replace(view, text=view.restrict_to(regime).text), lower, upper, None)
-        yield _below(f"{'' if when == OTHERWISE else 'where '}{when}: {metric} {amount}")
+    for where, lower, upper in row.cases:
+        amount = _amount(replace(view, text=view.restrict_to(where).text), lower, upper, None)
+        yield _below(f"{where.head}{metric} {amount}")
 
 
 def _step(
@@ -115,19 +116,19 @@ CERTAIN = "compulsory misses of accesses made in every run"
 
 def compulsory_label(row: CostRow, lower: Poly) -> str:
     """What a lower bound counts: all compulsory misses if a cache fetches no more, else those that are certain."""
-    uppers = (row.upper, *(each.upper for each in row.alternatives), *(each.upper for each in row.regimes))
+    uppers = (row.upper, *(bound.value for bound in row.by_cache), *(piece.upper for piece in row.by_case))
     return COMPULSORY[row.metric] if row.metric != "io" or lower in uppers else CERTAIN
 
 
 def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
     """Each upper bound with what is held and fetched for it, then the lower bounds."""
     yield f"derivation of the {row.metric} of {view.algorithm}: which references stay resident in cache"
-    if not row.alternatives:
+    if not row.by_cache:
         yield from _accessed(view, row)
-    for each in row.alternatives:
+    for bound in row.by_cache:
         yield ""
-        yield f"where {each.when}: {row.metric} <= {view.text(each.upper)}"
-        for kept in each.kept:
+        yield f"{bound.where.head}{row.metric} <= {view.text(bound.value)}"
+        for kept in bound.kept:
             yield _below(_residency_text(view, kept))
     for found in () if row.reached is None else row.reached():
         yield ""
@@ -142,8 +143,8 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
         yield f"at sizes: a call fetches {fetched}"
     if row.orderless is not None:
         yield from _any_schedule(view, row.orderless)
-    for looked, lower in row.lowers:
-        yield f"{row.metric} >= {view.text(lower)}, by {looked}: each fetches its footprint less Z/L lines"
+    for bound in row.by_loop:
+        yield f"{row.metric} >= {view.text(bound.value)}, by {bound.by}: each fetches its footprint less Z/L lines"
     if row.published is not None:
         yield ""
         yield from _published(row.published)
@@ -237,9 +238,8 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
     yield f"every access is counted as a miss{why}"
-    for when, _, upper, regime in row.cases:
-        where = f"{'' if when == OTHERWISE else 'where '}{when}: " if when else ""
-        yield f"{where}io <= {'' if upper is None else view.restrict_to(regime).text(upper)}"
+    for piece in row.pieces:
+        yield f"{piece.where.head}io <= {view.restrict_to(piece.where).text(piece.upper)}"
     less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
     yield f"{less}, where loops share the lines that they walk along"
 
@@ -266,7 +266,6 @@ def schedules(known: Sequence[ScheduleBound]) -> Iterator[str]:
         yield phrase(f"{each.name}: ", each.bound, f" ({each.source})")
 
 
-OTHERWISE = "otherwise"
 MAX_WRITTEN = 60
 _NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the upper bound"}
 
@@ -335,15 +334,15 @@ class _Writer:
         row = self._row
         if row.lower is None or row.upper is None:
             return [["", "", row.why or "unknown"]]
-        if not row.regimes:
-            return self._between("", row.lower, row.upper)
-        return [line for x in row.regimes for line in self._between(f"{x.when}:", x.lower, x.upper, x)]
+        heads = [f"{piece.when}:" if piece.when else "" for piece in row.pieces]
+        parts = zip(heads, row.pieces, strict=True)
+        return [line for head, piece in parts for line in self._between(head, piece.lower, piece.upper, piece.where)]
 
-    def _between(self, where: str, lower: Poly, upper: Poly, regime: Regime | None = None) -> list[list[str]]:
-        text = self._view.restrict_to(regime).text
+    def _between(self, head: str, lower: Poly, upper: Poly, region: Region = EVERYWHERE) -> list[list[str]]:
+        text = self._view.restrict_to(region).text
         if lower == upper:
-            return [[where, f"{self._function} =", text(lower)]]
-        return [[where, f"{self._function} >=", text(lower)], ["", f"{self._function} <=", text(upper)]]
+            return [[head, f"{self._function} =", text(lower)]]
+        return [[head, f"{self._function} >=", text(lower)], ["", f"{self._function} <=", text(upper)]]
 
     # Proofs
     def _claim(self, claim: ProvedClaim) -> Iterator[Part]:
@@ -359,9 +358,8 @@ class _Writer:
 
     def _is_shown(self, claim: ProvedClaim) -> bool:
         """Whether the solution has the value as it is."""
-        regimes = [each for each in self._row.regimes if each.when == claim.where] or self._row.regimes[-1:]
-        shown = regimes[0] if regimes else self._row
-        return claim.value == (shown.upper if claim.relation == "<=" else shown.lower)
+        pieces = [piece for piece in self._row.pieces if piece.when == claim.where] or self._row.pieces[-1:]
+        return claim.value == (pieces[0].upper if claim.relation == "<=" else pieces[0].lower)
 
     def _line(self, line: InductionCase, goal: str) -> str:
         parts = [self._view.text(line.calls), f"{line.relation} {goal}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from json import dumps
@@ -18,6 +19,9 @@ from archline.expr.text import format_expression
 from archline.language.diagnostics import counted
 from archline.report.json import VERSION, pick
 from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
+
+POWER_OF_TEN = re.compile(r"[\d.]+[eE]")
+"""A number as it is written that is shown with a prefix of SI."""
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
@@ -66,12 +70,15 @@ def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
 
 def _value(each: Quantity) -> str:
     value = each.as_written
+    if each.formula is not None or POWER_OF_TEN.match(value):
+        value = format_si(each.value, "" if each.unit == "1" else each.unit)
+    written = value.partition(" ")[2]
     if each.formula is not None:
-        value = f"{format_si(each.value, '' if each.unit == '1' else each.unit)} = {each.as_written}"
+        value += f" = {each.as_written}"
     if each.doubling is not None:
         value += f", {'doubles' if each.doubling > 0 else 'halves'} in {float(abs(each.doubling)):g} years"
     if each.error is not None:
-        value += f" +- {_margin(each)}" + (" (standard error)" if each.kind == "fitted" else "")
+        value += f" +- {_margin(each, written)}" + (" (standard error)" if each.kind == "fitted" else "")
     return value
 
 
@@ -87,11 +94,10 @@ def _levels(machine: Machine, numbers: Mapping[str, str]) -> list[list[str]]:
     return [["level", *(f"{name} by cores" if name == "shared" else name for name in OF_LEVEL)], *rows]
 
 
-def _margin(each: Quantity) -> str:
+def _margin(each: Quantity, written: str) -> str:
     """The error of a number, in the unit in which that is written."""
     assert each.error is not None
-    written = each.as_written.partition(" ")[2]
-    unit = None if each.formula is not None else parse_unit(written or "1")
+    unit = parse_unit(written or "1")
     return f"{float(each.error / unit.factor):.4g} {written}".rstrip() if unit else format_si(each.error, each.unit)
 
 

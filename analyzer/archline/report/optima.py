@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,10 +12,13 @@ from archline.expr.intervals import Interval
 from archline.numbers import readable
 from archline.report import json
 from archline.report.energies import shown
+from archline.report.energies.formats import cache
 from archline.report.layout import Columns, Indented, page
 
 EXACT = 1e-9
 """Gaps below this are those of rounding."""
+MOST_LISTED = 6
+"""Longer lists of values of a variable are shown by their length and ends."""
 LARGEST_EXACT = 10**15
 """Whole numbers up to this are shown with all digits."""
 
@@ -28,8 +31,10 @@ def text(answer: Optimisation, width: int) -> str:
     title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
     constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
     limits = [Indented([f"subject to {constraints}"])] if constraints else []
-    blocks = [[_none(found)]] if found.value is None else [[Columns(list(_rows(answer)))], list(_notes(answer))]
-    return page(width, [title, *limits], *blocks)
+    if found.value is None:
+        return page(width, [title, *limits], [_none(found)])
+    stated = [] if found.estimate is None else [Columns(shown.list_statements(found.estimate.model))]
+    return page(width, [title, *limits], [Columns(list(_rows(answer)))], stated, list(_notes(answer)))
 
 
 def _none(found: EnergyOptimum) -> str:
@@ -48,12 +53,7 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
     assert found.lower is not None
     ends = Interval(Fraction(found.lower), Fraction(found.value))
     yield [_named(problem.minimise), amount_text(ends, problem.unit), _proved(found)]
-    for each in problem.variables:
-        value, near = found.variables[each.name], found.ranges.get(each.name)
-        free = " (any of these)" if isinstance(value, tuple) else ""
-        alone = near is not None and near == (value, value)
-        around = "" if near is None else f"{'alone' if alone else _span(near, 4)} within 1 %"
-        yield [each.name, f"{_span(value)}{free}", around]
+    yield from (_variable_row(found, variable.name) for variable in problem.variables)
     estimate = found.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
@@ -64,6 +64,16 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
         yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
     yield ["binding", "; ".join(found.binding) or "nothing", ""]
     yield from ([f"{name} =", text, "closed form"] for name, text in found.closed_form.items())
+
+
+def _variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
+    """Make the row of a variable: its values at the optimum, and those within 1 % of it."""
+    value, near = optimum.variables[name], optimum.ranges.get(name)
+    free = " (any of these)" if isinstance(value, tuple) else ""
+    around = _list_values(optimum.some_near.get(name, ()), _span(near, 4)) if near else ""
+    around = "alone" if near == (value, value) else around
+    values = _list_values(optimum.some.get(name, ()), _span(value))
+    return [name, f"{values}{free}", f"{around} within 1 %" if around else ""]
 
 
 def _count(amount: Interval) -> str:
@@ -90,9 +100,13 @@ def _notes(answer: Optimisation) -> Iterator[str]:
         yield f"costs that are only bounded count at their {end} ends"
         if "power" in (answer.problem.minimise, *(each.bounded for each in answer.problem.constraints)):
             yield "power counts with its energy and time at opposite ends: `energy` has closer bounds on it"
-    yield from found.notes
+    yield from _collect_notes(found)
     if answer.assumptions:
         yield f"assuming {', '.join(answer.assumptions)}"
+
+
+def _collect_notes(optimum: EnergyOptimum) -> list[str]:
+    return [*optimum.notes, *shown.beyond_peak([] if optimum.estimate is None else [optimum.estimate])]
 
 
 def _named(name: str) -> str:
@@ -102,6 +116,12 @@ def _named(name: str) -> str:
 def _span(value: Number | Span, digits: int = 6) -> str:
     ends = value if isinstance(value, tuple) else (value,)
     return " .. ".join(_number(each, digits) for each in ends)
+
+
+def _list_values(values: Sequence[int], span: str) -> str:
+    """The span of a variable, or where only some values in it will do, these values or their number."""
+    listed = ", ".join(map(str, values)) if len(values) <= MOST_LISTED else f"{len(values)} of the values {span}"
+    return listed or span
 
 
 def _number(value: Number | Fraction, digits: int = 6) -> str:
@@ -114,24 +134,29 @@ def _number(value: Number | Fraction, digits: int = 6) -> str:
 
 def document(answer: Optimisation) -> str:
     """The answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
-    problem, found = answer.problem, answer.found
+    problem, optimum = answer.problem, answer.found
     return json.render(
         {
             "version": 1,
             **json.pick(answer, "status=found.status", "target", "machine", "model", "minimised=problem.minimise"),
             "end": "upper" if problem.upper else "lower",
-            "objective": {**json.pick(found, "value", "lower"), "unit": problem.unit},
-            **json.pick(found, "bound", "gap"),
-            "variables": {name: _ends(value) for name, value in found.variables.items()},
-            "at": found.at,
-            "ranges": {name: _ends(value) for name, value in found.ranges.items()},
-            **json.pick(found, "binding", "conflict", "attainable"),
-            "closed_form": found.closed_form or None,
-            **json.pick(found, "method", "points", "notes"),
+            "objective": {**json.pick(optimum, "value", "lower"), "unit": problem.unit},
+            **json.pick(optimum, "bound", "gap"),
+            "variables": {name: _ends(value, optimum.some.get(name, ())) for name, value in optimum.variables.items()},
+            "at": optimum.at,
+            "ranges": {name: _ends(value, optimum.some_near.get(name, ())) for name, value in optimum.ranges.items()},
+            **json.pick(optimum, "binding", "conflict", "attainable"),
+            "closed_form": optimum.closed_form or None,
+            **json.pick(optimum, "method", "points"),
+            "notes": _collect_notes(optimum),
+            "cache": cache(answer.cache),
+            **({} if optimum.estimate is None else json.pick(optimum.estimate.model, *shown.STATEMENTS)),
             "assumptions": answer.assumptions,
         }
     )
 
 
-def _ends(value: Number | Span) -> Any:
-    return {"from": value[0], "to": value[1]} if isinstance(value, tuple) else value
+def _ends(value: Number | Span, some: Sequence[int]) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return {"from": value[0], "to": value[1], **({"values": some} if some else {})}

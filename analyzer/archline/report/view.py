@@ -157,8 +157,8 @@ class CheckView:
     path: str = ""
     """The file, as places name it."""
     suppressions: tuple[Suppression, ...] = ()
-    defects: tuple[str, ...] = ()
-    """What could not be decided for a defect in archline."""
+    errors: tuple[Diagnostic, ...] = ()
+    """The errors of algorithms that have no answer, defects of archline among them."""
 
     @property
     def groups(self) -> tuple[CheckedAlgorithm, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import Cost, Costs, Regime
+from archline.analysis.bounds import OTHERWISE, Piece
+from archline.analysis.cost import Cost, Costs
 from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import holds
@@ -55,20 +56,20 @@ def outside(cost: Cost, count: Fraction, sizes: Sizes) -> Iterator[str]:
         yield f"the bounds are {lower} and {upper}"
     if (cost.status == "exact") != cost.exact:
         yield f"{cost.status}, and the bounds are {'' if cost.exact else 'not '}the same"
-    if not cost.regimes:
+    if not cost.by_case:
         return
-    regime = next((each for each in cost.regimes if _applies(each, sizes)), None)
-    if regime is None:
-        yield "no regime applies"
+    piece = next((piece for piece in cost.by_case if _applies(piece, sizes)), None)
+    if piece is None:
+        yield "no piece applies"
         return
-    lower, upper = evaluate(regime.lower, sizes), evaluate(regime.upper, sizes)
+    lower, upper = evaluate(piece.lower, sizes), evaluate(piece.upper, sizes)
     if not lower <= count <= upper:
-        yield f"the bounds where {regime.when} are {lower} and {upper}"
+        yield f"the bounds where {piece.when} are {lower} and {upper}"
 
 
-def _applies(regime: Regime, sizes: Sizes) -> bool:
-    """Whether sizes are ones that the text of a regime speaks of, if none before it is."""
-    return regime.when in ("otherwise", "always") or bool(holds(parse_expression(regime.when), sizes))
+def _applies(piece: Piece, sizes: Sizes) -> bool:
+    """Whether sizes are ones that the text of a piece speaks of, if none before it is."""
+    return piece.when == OTHERWISE or bool(holds(parse_expression(piece.when), sizes))
 
 
 def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:

@@ -1,9 +1,9 @@
-"""Expressions over many boxes at once: what they are at least and at most where each size lies in a range.
+"""Bounds expressions over many boxes at once, where each size lies in a range.
 
-Numbers are floating-point ones, rounded outward. Over a box an expression is also bounded by its slopes: a size along
-which it only rises is at its lower end where the expression is least, and along the others it changes by no more than
-the slope times the width. Rounding, as floor does it, is a constant where both ends of the box have the same value;
-elsewhere it is an unknown number below 1 that is taken away, which changes no slope.
+Numbers are floating-point ones, rounded outward. Over a box an expression is also bounded by its slopes: its minimum
+is at the lower end of each size along which it only rises, and along the other sizes it changes by at most the slope
+times the width. Rounding, as by floor, is a constant where both ends of the box have the same value; elsewhere it is
+an unknown number below 1 that is subtracted, which changes no slope.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from archline.records import memoised, record
 Array: TypeAlias = NDArray[np.float64]
 Ends: TypeAlias = tuple[Array, Array]
 _ROUNDED = 2.0**-50
-"""More than an operation rounds by, also one that takes a logarithm."""
+"""An upper bound of the relative rounding error of an operation, logarithms included."""
 
 
 def _outward(low: Array, high: Array) -> Ends:
@@ -31,31 +31,29 @@ def _outward(low: Array, high: Array) -> Ends:
 
 def _product(one: Ends, other: Ends) -> Ends:
     corners = [first * second for first in one for second in other]
-    # What is 0 rules out what has no end.
-    corners = [np.where(np.isnan(each), 0.0, each) for each in corners]
+    # 0 times an infinite end is 0.
+    corners = [np.where(np.isnan(corner), 0.0, corner) for corner in corners]
     return _outward(reduce(np.minimum, corners), reduce(np.maximum, corners))
 
 
 @record(eq=False)
 class OverBoxes:
-    """An expression over boxes: its least and greatest values, and those of its slope along each size."""
+    """An expression over boxes: its minimum and maximum values, and those of its slope along each size."""
 
     values: Ends
     slopes: Ends
 
     @property
     def low(self) -> Array:
-        """Nothing is below this."""
         return self.values[0]
 
     @property
     def high(self) -> Array:
-        """Nothing is above this."""
         return self.values[1]
 
     def __add__(self, other: OverBoxes) -> OverBoxes:
         pairs = ((self.values, other.values), (self.slopes, other.slopes))
-        values, slopes = (_outward(one[0] + two[0], one[1] + two[1]) for one, two in pairs)
+        values, slopes = (_outward(left[0] + right[0], left[1] + right[1]) for left, right in pairs)
         return OverBoxes(values, slopes)
 
     def __neg__(self) -> OverBoxes:
@@ -65,28 +63,28 @@ class OverBoxes:
         return self + -other
 
     def __mul__(self, other: OverBoxes) -> OverBoxes:
-        one, two = _product(self.values, other.slopes), _product(other.values, self.slopes)
-        return OverBoxes(_product(self.values, other.values), _outward(one[0] + two[0], one[1] + two[1]))
+        left, right = _product(self.values, other.slopes), _product(other.values, self.slopes)
+        return OverBoxes(_product(self.values, other.values), _outward(left[0] + right[0], left[1] + right[1]))
 
     def __truediv__(self, other: OverBoxes) -> OverBoxes:
         return self * other.power(-1.0)
 
     def at_least(self, least: OverBoxes) -> OverBoxes:
-        """The greater one of two."""
-        values = tuple(np.maximum(one, two) for one, two in zip(self.values, least.values, strict=True))
-        more, less = self.low >= least.high, self.high <= least.low
+        """Return the maximum with another expression."""
+        values = tuple(np.maximum(left, right) for left, right in zip(self.values, least.values, strict=True))
+        larger, smaller = self.low >= least.high, self.high <= least.low
         low, high = (
-            np.where(more, one, np.where(less, two, choose(one, two)))
-            for one, two, choose in zip(self.slopes, least.slopes, (np.minimum, np.maximum), strict=True)
+            np.where(larger, left, np.where(smaller, right, choose(left, right)))
+            for left, right, choose in zip(self.slopes, least.slopes, (np.minimum, np.maximum), strict=True)
         )
         return OverBoxes((values[0], values[1]), (low, high))
 
     def at_most(self, most: OverBoxes) -> OverBoxes:
-        """The smaller one of two."""
+        """Return the minimum with another expression."""
         return -(-self).at_least(-most)
 
     def power(self, exponent: float) -> OverBoxes:
-        """A power; without bounds where a number that is not above 0 is raised to one that is no whole number."""
+        """Return a power; unbounded where a number that is not positive has an exponent that is not an integer."""
         if exponent == 1:
             return self
         if exponent > 1 and exponent == int(exponent):
@@ -94,85 +92,83 @@ class OverBoxes:
             size = half.at_least(-half)
             return size * size if exponent % 2 == 0 else half * half * self
         if exponent < 0 and exponent == int(exponent):
-            signed = (self.low > 0) | (self.high < 0)
-            below = self.power(-exponent)
-            found = below._through(lambda value: 1 / value, lambda value: -1 / value**2)
-            return found.known(signed)
+            nonzero = (self.low > 0) | (self.high < 0)
+            positive_power = self.power(-exponent)
+            inverse = positive_power._through(lambda value: 1 / value, lambda value: -1 / value**2)
+            return inverse.known(nonzero)
         rises = self._through(lambda value: value**exponent, lambda value: exponent * value ** (exponent - 1))
         return rises.known(self.low > 0)
 
     def root(self) -> OverBoxes:
-        """The square root of a number that is not below 0."""
+        """Return the square root; unbounded where the number may be negative."""
         return self._through(np.sqrt, lambda value: 0.5 / np.sqrt(value)).known(self.low >= 0)
 
     def logarithm(self) -> OverBoxes:
-        """The binary logarithm of a number above 0."""
+        """Return the binary logarithm; unbounded where the number may not be positive."""
         return self._through(np.log2, lambda value: 1 / (value * np.log(2))).known(self.low > 0)
 
     def exponential(self, base: float) -> OverBoxes:
-        """A number above 1 to this power."""
+        """Return base to this power, for a base above 1."""
         return self._through(lambda value: base**value, lambda value: np.log(base) * base**value)
 
     def _through(self, function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> OverBoxes:
-        """A function that only rises or falls, and whose slope does."""
-        (one, two), (first, second) = ([each(end) for end in self.values] for each in (function, slope))
+        """Apply a monotone function whose slope is monotone too."""
+        (left, right), (first, second) = ([compute(end) for end in self.values] for compute in (function, slope))
         slopes = _outward(np.minimum(first, second), np.maximum(first, second))
-        return OverBoxes(_outward(np.minimum(one, two), np.maximum(one, two)), _product(slopes, self.slopes))
+        return OverBoxes(_outward(np.minimum(left, right), np.maximum(left, right)), _product(slopes, self.slopes))
 
     def known(self, where: NDArray[np.bool_]) -> OverBoxes:
-        """The same at some boxes, without bounds at the others."""
+        """Return the same bounds at some boxes, and none at the rest."""
         ends = (-np.inf, np.inf)
         values, slopes = (
-            tuple(np.where(where & ~np.isnan(each), each, end) for each, end in zip(pair, ends, strict=True))
+            tuple(np.where(where & ~np.isnan(bounds), bounds, end) for bounds, end in zip(pair, ends, strict=True))
             for pair in (self.values, self.slopes)
         )
         return OverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
 
 class Boxes:
-    """Boxes of sizes: arrays of least and greatest values of each; slopes are along the sizes that are `moving`.
+    """Boxes of sizes: arrays of minimum and maximum values of each; slopes are along the sizes that are `moving`.
 
-    With `around` these are points of other boxes, for which numbers that rounding takes away are as they may be there.
+    With `around` these are points inside other boxes, whose values for numbers that rounding subtracts they use.
     """
 
     def __init__(
         self, lows: Mapping[str, Any], highs: Mapping[str, Any], moving: Sequence[str], around: Boxes | None = None
     ) -> None:
         self._lows, self._highs, self._moving, self._around = lows, highs, list(moving), around
-        self._length = max((len(each) for each in lows.values() if np.ndim(each)), default=1)
+        self._length = max((len(column) for column in lows.values() if np.ndim(column)), default=1)
         self._known: dict[Hashable, OverBoxes] = {}
 
     def number(self, low: Any, high: Any = None) -> OverBoxes:
-        """A number, or one between two."""
+        """Return a number, or an unknown one between two."""
         pair = (low, low if high is None else high)
-        ends = [np.broadcast_to(np.asarray(each, float), (self._length,)) for each in pair]
-        none = np.zeros((len(self._moving), self._length))
-        return OverBoxes(_outward(ends[0], ends[1]), (none, none))
+        ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
+        zero = np.zeros((len(self._moving), self._length))
+        return OverBoxes(_outward(ends[0], ends[1]), (zero, zero))
 
     def name(self, name: str) -> OverBoxes:
-        """A size."""
-        found = self.number(self._lows[name], self._highs[name])
+        bounds = self.number(self._lows[name], self._highs[name])
         if name not in self._moving:
-            return found
+            return bounds
         along = np.zeros((len(self._moving), self._length))
         along[self._moving.index(name)] = 1
-        return OverBoxes(found.values, (along, along))
+        return OverBoxes(bounds.values, (along, along))
 
     @memoised
     def of(self, value: Poly) -> OverBoxes:
-        """An expression in sizes."""
-        terms = (self._product(monomial) * self.number(float(each)) for monomial, each in value.terms.items())
+        terms = (self._product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
         return reduce(OverBoxes.__add__, terms, self.number(0.0))
 
     @memoised
     def _product(self, monomial: Monomial) -> OverBoxes:
-        *others, (atom, power) = monomial or ((None, 0),)
+        *rest, (atom, power) = monomial or ((None, 0),)
         last = self.number(1.0) if atom is None else self._atom(atom).power(float(power))
-        return self._product(tuple(others)) * last if others else last
+        return self._product(tuple(rest)) * last if rest else last
 
     @memoised
     def _atom(self, atom: Atom) -> OverBoxes:
-        parts = [self.of(each) for each in atom.parts]
+        parts = [self.of(part) for part in atom.parts]
         match atom:
             case Symbol():
                 return self.name(atom.name)
@@ -195,55 +191,55 @@ class Boxes:
                 root = parts[0].root()
                 return self.floor(root, atom.key, _whole(atom) / (2 * root.high + 2))
             case a.CommonDivisor():
-                most = parts[0].at_most(parts[1]).high
-                return self._constant(self.number(1.0, most), atom.key, np.ones(self._length, bool), parts[0])
+                smaller = parts[0].at_most(parts[1]).high
+                return self._constant(self.number(1.0, smaller), atom.key, np.ones(self._length, bool), parts[0])
             case _:
-                # What depends on the data has no bounds here.
+                # Atoms that depend on the data have no bounds here.
                 return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))
 
     def floor(self, value: OverBoxes, key: Hashable, apart: Any = 0.0) -> OverBoxes:
-        """The greatest whole numbers that are not above a value; `key` names it, around these boxes too.
+        """Return the floor of a value; `key` identifies it, also for points inside these boxes.
 
-        A value that is not whole is more than `apart` below the next whole number.
+        A value that is not an integer is more than `apart` below the next integer.
         """
         low, high = np.floor(value.low + apart), np.floor(value.high)
         return self._constant(self.number(low, high), key, low == high, value - self.number(0.0, 1.0))
 
     def _constant(self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes) -> OverBoxes:
-        """A value that counts as the `same` all over some boxes, which points inside take over; else another one."""
+        """Return a value that is one constant on boxes marked `same`, which points inside adopt; else `otherwise`."""
         if self._around is not None:
             value, mark = self._around._known["constant", key], self._around._known["same", key]
             value, same = OverBoxes(value.values, self.number(0.0).slopes), mark.low > 0
         else:
             self._known["constant", key], self._known["same", key] = value, self.number(same)
         values, slopes = (
-            tuple(np.where(same, one, two) for one, two in zip(*pair, strict=True))
+            tuple(np.where(same, constant, varying) for constant, varying in zip(*pair, strict=True))
             for pair in ((value.values, otherwise.values), (value.slopes, otherwise.slopes))
         )
         return OverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
     def ends(self, find: Callable[[Boxes], OverBoxes]) -> Ends:
-        """What a formula of these boxes is at least, by its slopes, and at most."""
+        """Return lower bounds of a formula over the boxes, improved by its slopes, and upper bounds."""
         with np.errstate(all="ignore"):
-            found = find(self)
+            bounds = find(self)
             shape = (len(self._moving), self._length)
             ends = [np.zeros(shape), np.zeros(shape)]
             for along, name in enumerate(self._moving):
                 ends[0][along], ends[1][along] = self._lows[name], self._highs[name]
-            rises, falls = found.slopes[0] >= 0, found.slopes[1] <= 0
+            rises, falls = bounds.slopes[0] >= 0, bounds.slopes[1] <= 0
             middle = (ends[0] + ends[1]) / 2
             point = np.where(rises, ends[0], np.where(falls, ends[1], middle))
             rows = dict(zip(self._moving, point, strict=True))
             corner = find(Boxes({**self._lows, **rows}, {**self._highs, **rows}, (), self))
-            steepest = np.maximum(np.abs(found.slopes[0]), np.abs(found.slopes[1]))
+            steepest = np.maximum(np.abs(bounds.slopes[0]), np.abs(bounds.slopes[1]))
             lost = np.where(rises | falls, 0.0, steepest * ((ends[1] - ends[0]) / 2 * (1 + _ROUNDED)))
-            # Along a size that is fixed nothing is lost, however steep it is.
+            # Along a size of zero width nothing is lost, even if the slope is infinite.
             lost = np.where(ends[1] > ends[0], lost, 0.0)
-            by_slopes = _outward(corner.low - lost.sum(axis=0) * (1 + _ROUNDED), found.high)[0]
-            low = np.fmax(np.where(np.isnan(by_slopes), -np.inf, by_slopes), found.low)
-            return low, np.where(np.isnan(found.high), np.inf, found.high)
+            by_slopes = _outward(corner.low - lost.sum(axis=0) * (1 + _ROUNDED), bounds.high)[0]
+            low = np.fmax(np.where(np.isnan(by_slopes), -np.inf, by_slopes), bounds.low)
+            return low, np.where(np.isnan(bounds.high), np.inf, bounds.high)
 
 
 def _whole(atom: Atom) -> float:
-    """By what part of its divisor a quotient of integers, or a root or logarithm of one, differs from whole numbers."""
+    """Return the fraction of its divisor by which a quotient (or a root or logarithm) of integers misses integers."""
     return 0.5 if all(map(a.is_integral, atom.parts)) else 0.0

@@ -1,7 +1,7 @@
-"""Expressions as functions of numbers, for values at many points: the same as `evaluate` gives, only faster.
+"""Compiles expressions to functions of numbers for many points: equal to `evaluate`, but faster.
 
 An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
-computed when it is first asked for; so have powers of atoms. Numbers are integers of Python wherever they are whole.
+computed when it is first used, and likewise for powers of atoms. Numbers are Python integers wherever they are whole.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _Term = tuple[int, tuple[int, ...]]
 
 
 class Compiler:
-    """Compiles expressions in some symbols; what they have in common is computed once in an environment."""
+    """Compiles expressions in some symbols; their common parts are computed once in an environment."""
 
     def __init__(self, names: Iterable[str], apply: Apply | None = None) -> None:
         self._names = tuple(names)
-        self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): at for at, name in enumerate(self._names)}
+        self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): place for place, name in enumerate(self._names)}
         self._computed: list[Compute] = [_missing(name) for name in self._names]
         self._apply = apply
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
-        """The environment at a point, for all that has been compiled by now."""
+        """Return the environment at a point, for everything compiled so far."""
         return [*map(_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
 
     def at(self, point: Mapping[str, Number]) -> Environment:
-        """The environment at a point; what names a symbol that it lacks has no value."""
+        """Return the environment at a point; expressions in symbols that it lacks have no value."""
         numbers = [_whole(point[name]) if name in point else None for name in self._names]
         return numbers + [None] * (len(self._computed) - len(numbers))
 
     def extend(self, environment: Environment) -> None:
-        """Make room for what has been compiled since the environment was made."""
+        """Make room for expressions compiled since the environment was made."""
         environment += [None] * (len(self._computed) - len(environment))
 
     def of(self, value: Poly) -> Compute:
-        """The function of an environment; it raises EvaluationError where the expression has no value."""
-        scale = lcm(*(int(each.q) for each in value.terms.values()))
+        """Return the function of an environment; it raises EvaluationError if the expression has no value."""
+        scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
         terms = self._terms(value.terms, scale, {})
         if scale == 1 and all(len(factors) <= 1 for _, factors in terms):
             return self._linear(terms)
@@ -61,20 +61,20 @@ class Compiler:
         plain = self._sum(terms, scale)
         if not below:
             return plain
-        # Integers all the way to one division: fractions take ten times as long.
+        # Integers up to one final division: fractions take ten times as long.
         whole = self._sum(self._terms(value.terms, scale, below), 1)
         return _over(whole, self._sum([(scale, tuple(map(self._place, below.items())))], 1), plain)
 
     def _terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
-        """Terms times a number and powers of atoms."""
-        found = []
+        """Return terms multiplied by a number and by powers of atoms, with the places of their factors."""
+        located = []
         for monomial, coefficient in terms.items():
             powers = dict(monomial)
             for atom, power in above.items():
                 powers[atom] = powers.get(atom, 0) + power
             factors = tuple([self._place(factor) for factor in powers.items() if factor[1]])
-            found.append((int((coefficient * scale).p), factors))
-        return found
+            located.append((int((coefficient * scale).p), factors))
+        return located
 
     def _linear(self, terms: Sequence[_Term]) -> Compute:
         computed = self._computed
@@ -100,19 +100,19 @@ class Compiler:
         return run
 
     def holds(self, indicator: Poly) -> Callable[[Environment], bool]:
-        """Whether an indicator is 1; it raises EvaluationError where it has no value.
+        """Return a function that tests whether an indicator is 1; it raises EvaluationError at points without a value.
 
         max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
         """
-        known = condition(indicator)
-        if known is None:
+        matched = condition(indicator)
+        if matched is None:
             value = self.of(indicator)
             return lambda environment: value(environment) == 1
-        least, expected = self.of(known[0]), known[1]
-        return lambda environment: (least(environment) >= 1) is expected
+        argument, expected = self.of(matched[0]), matched[1]
+        return lambda environment: (argument(environment) >= 1) is expected
 
     def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
-        """The sum divided by a number. A factor that is 0 (a guard that fails) rules out one without a value."""
+        """Return the sum divided by a number; a factor 0 (a guard that fails) hides one without a value."""
         computed = self._computed
 
         def run(environment: Environment) -> Number:
@@ -139,7 +139,7 @@ class Compiler:
         return run
 
     def _place(self, factor: tuple[Atom, int]) -> int:
-        """The place of a power of an atom."""
+        """Return the place of a power of an atom, compiled if it is new."""
         if factor not in self._places:
             atom, power = factor
             compute = self._atom(atom) if power == 1 else self._raised(self._place((atom, 1)), power)
@@ -161,8 +161,8 @@ class Compiler:
             case Symbol():
                 return _missing(atom.name)
             case a.Applied() if (apply := self._apply) is not None:
-                arguments = [self.of(each) for each in atom.arguments]
-                return lambda environment: apply(atom.function, tuple(each(environment) for each in arguments))
+                arguments = [self.of(argument) for argument in atom.arguments]
+                return lambda environment: apply(atom.function, tuple(argument(environment) for argument in arguments))
             case a.PositivePart():
                 inside = self.of(atom.argument)
                 return lambda environment: value if (value := inside(environment)) > 0 else 0
@@ -186,7 +186,7 @@ class Compiler:
 
 
 def condition(indicator: Poly) -> tuple[Poly, bool] | None:
-    """The e of max(0, e) - max(0, e - 1), an indicator of e >= 1, or of 1 less that, the other way round."""
+    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 less that; else None."""
     ends = {
         coefficient: monomial[0][0].argument
         for monomial, coefficient in indicator.terms.items()
@@ -215,7 +215,7 @@ def _unknown(atom: Atom) -> Compute:
 
 
 def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
-    """A quotient, and what there is `otherwise` where it has none: terms that are 0 may not need the division."""
+    """Return a quotient, or `otherwise` where it has no value: terms that are 0 may not need the division."""
 
     def run(environment: Environment) -> Number:
         try:
@@ -228,7 +228,6 @@ def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
 
 
 def _ratio(top: Number, bottom: Number) -> Number:
-    """A quotient by a number that is not 0."""
     if isinstance(top, int) and isinstance(bottom, int):
         whole, rest = divmod(top, bottom)
         return Fraction(top, bottom) if rest else whole
@@ -236,8 +235,6 @@ def _ratio(top: Number, bottom: Number) -> Number:
 
 
 def _scaled(coefficient: int, place: int, constant: int) -> Compute:
-    """A number times the one of a symbol, and one more."""
-
     def run(environment: Environment) -> Number:
         total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
         return total if isinstance(total, int) else _whole(total)
@@ -246,7 +243,6 @@ def _scaled(coefficient: int, place: int, constant: int) -> Compute:
 
 
 def _floored(top: Compute, by: int) -> Compute:
-    """The floor of a part."""
     return lambda environment: top(environment) // by
 
 
@@ -273,8 +269,8 @@ def _exponential(base: int, exponent: Compute) -> Compute:
 def _function(name: str, argument: Compute) -> Compute:
     def run(environment: Environment) -> Number:
         value = argument(environment)
-        found = function_value(name, fmpq(value.numerator, value.denominator))
-        return int(found.p)
+        result = function_value(name, fmpq(value.numerator, value.denominator))
+        return int(result.p)
 
     return run
 
@@ -293,5 +289,4 @@ def _power(base: Number, exponent: int) -> Number:
 
 
 def _whole(value: Number) -> Number:
-    """An integer of Python where the value is one."""
     return value if isinstance(value, int) or value.denominator > 1 else value.numerator

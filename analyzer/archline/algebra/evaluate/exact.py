@@ -1,4 +1,4 @@
-"""Exact evaluation of an expression at a point."""
+"""Evaluates an expression at a point, exactly."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Apply = Callable[[str, tuple[fmpq, ...]], fmpq]
 
 
 class IrrationalValueError(EvaluationError):
-    """A logarithm, a root or a power is not rational by itself, as a product of several may be."""
+    """A logarithm, a root or a power is not rational by itself, though a product of several may be."""
 
 
 class PointValues:
-    """A point at which expressions are evaluated; what they have in common is computed once."""
+    """A point at which expressions are evaluated; their common parts are computed once."""
 
     def __init__(self, point: Mapping[str, Number], apply: Apply | None = None) -> None:
         self._symbols = dict(point)
@@ -32,17 +32,16 @@ class PointValues:
         self._known: dict[Atom, fmpq] = {}
 
     def copy(self) -> PointValues:
-        """The same point, to give other symbols to."""
-        found = PointValues(self._symbols, self._apply)
-        found._known = dict(self._known)
-        return found
+        """Return an equal point, to which other symbols can be added."""
+        twin = PointValues(self._symbols, self._apply)
+        twin._known = dict(self._known)
+        return twin
 
     def learn(self, name: str, number: Number) -> None:
-        """Give one more symbol."""
         self._symbols[name] = number
 
     def number(self, value: Poly) -> fmpq:
-        """The exact value. Raises EvaluationError."""
+        """Return the exact value. Raises EvaluationError."""
         result = NOTHING
         for monomial, coefficient in value.terms.items():
             term = coefficient
@@ -51,13 +50,13 @@ class PointValues:
                 if number is None or exponent != 1:
                     term = coefficient * self._product(monomial)
                     break
-                # Most terms are products of what has been looked at before.
+                # Most terms are products of known atoms.
                 term *= number
             result += term
         return result
 
     def _product(self, monomial: Monomial) -> fmpq:
-        """The product of the factors. A factor that is 0 (a guard that fails) rules out one without a value."""
+        """Return the product of the factors; a factor 0 (a guard that fails) hides one without a value."""
         product = fmpq(1)
         failure: EvaluationError | None = None
         for atom, exponent in monomial:
@@ -81,15 +80,15 @@ class PointValues:
         return real.rational
 
     def _real_product(self, monomial: Monomial) -> Constant:
-        """The product where factors are irrational: 4^(log2(P)/log2(7)) is 16 at P = 49. Raises OutOfReachError.
+        """Return a product with irrational factors: 4^(log2(P)/log2(7)) is 16 at P = 49. Raises OutOfReachError.
 
-        Powers of one number are brought together: 7^(log2(n))/7^(log2(m)) is 7 at n = 28, m = 14.
+        Powers of one number are combined: 7^(log2(n))/7^(log2(m)) is 7 at n = 28, m = 14.
         """
         product, exponents = UNITY, dict[int, Constant]()
         for atom, power in monomial:
             match atom:
                 case a.Exponential(base=base, exponent=exponent):
-                    terms = (self._real_product(each).scaled(times * power) for each, times in exponent.terms.items())
+                    terms = (self._real_product(term).scaled(factor * power) for term, factor in exponent.terms.items())
                     exponents[base] = sum(terms, exponents.get(base, Constant.of(0)))
                 case a.RealFunction(function="log2", argument=argument):
                     product *= Constant(self.number(argument)).log2().power(Constant.of(power))
@@ -133,9 +132,9 @@ class PointValues:
 
 
 def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
-    """The exact value with every symbol given; raises EvaluationError. `apply` gives the values of open functions."""
-    found = PointValues(point, apply).number(value)
-    return Fraction(int(found.p), int(found.q))
+    """Return the exact value with every symbol given; `apply` evaluates open functions. Raises EvaluationError."""
+    number = PointValues(point, apply).number(value)
+    return Fraction(int(number.p), int(number.q))
 
 
 def _power(base: fmpq, exponent: int) -> fmpq:
@@ -148,12 +147,12 @@ def _power(base: fmpq, exponent: int) -> fmpq:
 
 
 def _unit_power(base: fmpq, exponent: int) -> fmpq:
-    """1 or -1 to a power, which may be beyond what the library takes."""
+    """Return 1 or -1 to a power, which may exceed the library's limit."""
     return base if exponent % 2 else fmpq(1)
 
 
 def function_value(name: str, argument: fmpq) -> fmpq:
-    """log2, sqrt or isqrt at a number. Raises EvaluationError where that is not rational."""
+    """Return log2, sqrt or isqrt of a number. Raises IrrationalValueError if it is not rational."""
     if argument.q == 1:
         number = int(argument.p)
         if name == "log2" and number > 0 and number & (number - 1) == 0:

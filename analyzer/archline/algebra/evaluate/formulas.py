@@ -1,6 +1,6 @@
-"""Values of expressions in any arithmetic: rationals, and floats of any magnitude.
+"""Evaluates expressions of the language in any arithmetic: rationals, or floats of any magnitude.
 
-Expressions are compiled to closures of the names' values, and of those of the calls of functions that are recursive.
+Expressions are compiled to closures of the values of names and of recursive calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NEAR = 1e-9
 
 
 class EvaluationRefusedError(Exception):
-    """A recurrence that cannot be followed at a size: it does not end, takes too long, or has no value there."""
+    """A recurrence cannot be evaluated at a size: it does not end, takes too long, or has no value there."""
 
 
 class NoValueError(Exception):
@@ -34,40 +34,38 @@ class NoValueError(Exception):
 
 
 def exact_root(value: fmpq, degree: int) -> fmpq | None:
-    """The root of a number >= 0 where it is rational."""
-    # From the number of its bits on, the root of a number above 1 lies between 1 and 2.
+    """Return the root of a number >= 0 if it is rational, else None."""
+    # For degrees from its number of bits on, the root of a number above 1 lies between 1 and 2.
     degree = min(degree, 1 + max(int(value.p).bit_length(), int(value.q).bit_length()))
     top, bottom = fmpz(value.p).root(degree), fmpz(value.q).root(degree)
     return fmpq(top, bottom) if top**degree == value.p and bottom**degree == value.q else None
 
 
 class Arithmetic:
-    """Operations other than + - * and comparisons, which numbers have themselves: on rationals; subclasses have others.
+    """Operations on rationals except + - * and comparisons, which numbers define themselves.
 
-    What is irrational has no value among rationals.
+    Irrational results have no value among rationals; subclasses have other numbers.
     """
 
     def number(self, value: Given) -> Number:
-        """A given number in this arithmetic."""
         fraction = Fraction(value)
         return fmpq(fraction.numerator, fraction.denominator)
 
     def plain(self, value: Number) -> Fraction | float:
-        """A number of this arithmetic as one of Python's."""
         return Fraction(int(value.p), int(value.q))
 
     def size(self, value: Number) -> Number:
-        """A size as calls take it: what rounding has moved off an integer is moved back."""
+        """Return a size for a call, with deviations from integers by rounding corrected."""
         if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
             raise NoValueError("a size that is too long")
         return value
 
     def key(self, value: Number) -> object:
-        """Equal for sizes that are meant to be equal."""
+        """Return a key that is equal for sizes that differ only by rounding."""
         return value
 
     def difference(self, left: Number, right: Number) -> Number:
-        """The difference left - right where it decides a comparison: 0 for numbers that are meant to be equal."""
+        """Return left - right for a comparison: 0 for numbers that differ only by rounding."""
         return left - right
 
     def min(self, values: Sequence[Number]) -> Number:
@@ -119,13 +117,13 @@ class Arithmetic:
         return self.divide(self.number(1), self.sqrt(value))
 
     def fibonacci(self, value: Number) -> Number:
-        """Of an integer from 0 on."""
+        """Return the Fibonacci number of an integer >= 0."""
         return self.number(int(fmpz.fib_ui(fmpz(self._count(value)))))
 
     def harmonic(self, value: Number) -> Number:
-        """1 + 1/2 + ... + 1/value of an integer from 0 on."""
-        found = fmpq.harmonic(self._count(value))
-        return self.number(Fraction(int(found.p), int(found.q)))
+        """Return 1 + 1/2 + ... + 1/value of an integer >= 0."""
+        total = fmpq.harmonic(self._count(value))
+        return self.number(Fraction(int(total.p), int(total.q)))
 
     def _count(self, value: Number) -> int:
         size = float(self.size(value))
@@ -153,7 +151,7 @@ class Arithmetic:
 
 
 class Wide(Arithmetic):
-    """Flint's balls, whose exponents have no bound; sizes are their midpoints."""
+    """Arithmetic of flint's balls, whose exponents are unbounded; sizes are their midpoints."""
 
     def number(self, value: Given) -> arb:
         fraction = Fraction(value)
@@ -177,9 +175,9 @@ class Wide(Arithmetic):
         return round(float(value.log()) * 4e10) if value > 0 else (near,)
 
     def difference(self, left: arb, right: arb) -> arb | float:
-        near, other = float(left), float(right)
-        if abs(near) < math.inf and abs(other) < math.inf:
-            return 0.0 if abs(near - other) <= _NEAR * abs(near) else near - other
+        first, second = float(left), float(right)
+        if abs(first) < math.inf and abs(second) < math.inf:
+            return 0.0 if abs(first - second) <= _NEAR * abs(first) else first - second
         difference = (left - right).mid()
         return arb(0) if abs(difference) <= _NEAR * abs(left.mid()) else difference
 
@@ -194,10 +192,10 @@ class Wide(Arithmetic):
             if exponent < 0:
                 raise NoValueError("division by zero")
             return arb(0 if exponent > 0 else 1)
-        found = base ** (self.size(exponent) if base < 0 else exponent)
-        if not found.is_finite():
+        result = base ** (self.size(exponent) if base < 0 else exponent)
+        if not result.is_finite():
             raise NoValueError("a power that is not real")
-        return found
+        return result
 
     def sqrt(self, value: arb) -> arb:
         if value < 0:
@@ -221,7 +219,7 @@ WIDE: Arithmetic = Wide()
 
 
 class FormulaCompiler:
-    """The domain of closures of the names' values and the calls' values; recursive calls are noted as they come."""
+    """The domain of closures of the values of names and calls; recursive calls are recorded in order."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
         self._arithmetic, self._functions = arithmetic, functions
@@ -229,7 +227,6 @@ class FormulaCompiler:
         self.calls: list[tuple[str, tuple[Code, ...]]] = []
 
     def compile(self, expr: s.Expr) -> Code:
-        """The expression's closure."""
         self.calls = []
         try:
             return fold(expr, self)
@@ -246,8 +243,8 @@ class FormulaCompiler:
         return lambda names, values: -value(names, values)
 
     def binary(self, op: str, left: Code, right: Code, expr: s.Binary) -> Code:
-        known = ARITHMETIC.get(op) if op != "/" else None
-        function = known or getattr(self._arithmetic, _SPECIAL[op])
+        operation = ARITHMETIC.get(op) if op != "/" else None
+        function = operation or getattr(self._arithmetic, _SPECIAL[op])
         if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
             return _constant(function(left({}, []), right({}, [])))
         if op == "/" and isinstance(expr.right, s.Integer) and expr.right.value:
@@ -257,12 +254,12 @@ class FormulaCompiler:
 
     def call(self, function: str, arguments: Sequence[Code], expr: s.Call) -> Code:
         if function in self._functions:
-            at = len(self.calls)
+            index = len(self.calls)
             self.calls.append((function, tuple(arguments)))
-            return lambda names, values: values[at]
+            return lambda names, values: values[index]
         if function in ("min", "max"):
             choose = self._arithmetic.min if function == "min" else self._arithmetic.max
-            return lambda names, values: choose([each(names, values) for each in arguments])
+            return lambda names, values: choose([argument(names, values) for argument in arguments])
         (inner,) = arguments
         apply = abs if function == "abs" else getattr(self._arithmetic, function)
         if function in ("log2", "log") and not s.names(expr.arguments) <= {"pi"}:
@@ -271,7 +268,7 @@ class FormulaCompiler:
         return lambda names, values: apply(inner(names, values))
 
     def condition(self, fact: s.Fact) -> Callable[[Mapping[str, Number]], bool]:
-        """The condition's closure."""
+        """Return the closure of a condition. Raises EvaluationRefusedError unless it consists of comparisons."""
         match fact:
             case s.Unary(op="not", operand=operand):
                 inner = self.condition(operand)
@@ -305,13 +302,13 @@ def _constant(value: Number) -> Code:
 
 
 def _lookup(name: str) -> Code:
-    def look(names: Mapping[str, Number], values: list[Number]) -> Number:
+    def find(names: Mapping[str, Number], values: list[Number]) -> Number:
         try:
             return names[name]
         except KeyError:
             raise EvaluationRefusedError(f"`{name}` has no value") from None
 
-    return look
+    return find
 
 
 class CompiledFormula:
@@ -322,10 +319,10 @@ class CompiledFormula:
         self._code = FormulaCompiler(arithmetic, frozenset(), exact_logs).compile(expr)
 
     def at(self, point: Mapping[str, Any]) -> Number:
-        """The value. Raises NoValueError, and EvaluationRefusedError where a name has none."""
+        """Return the value. Raises NoValueError, and EvaluationRefusedError if a name has none."""
         return self._code({name: self._arithmetic.number(value) for name, value in point.items()}, [])
 
 
 def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
-    """The value of an expression without recursive calls at one point. Raises as `Formula.at` does."""
+    """Return the value of an expression without recursive calls at a point. Raises as `CompiledFormula.at` does."""
     return CompiledFormula(expr, arithmetic).at(point)

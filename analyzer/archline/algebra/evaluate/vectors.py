@@ -1,7 +1,7 @@
-"""Expressions at many points at once: exact, in integers of 64 bits where these are enough, or in floating point.
+"""Evaluates expressions at many points at once: exactly, in 64-bit integers where these suffice, or in floating point.
 
-Before each operation the largest numbers that go into it are multiplied or added up as Python's integers, which have no
-limit; where the result could need more than 63 bits, the operation is done on Python's integers too.
+Before each operation the bounds of its operands are combined as Python integers, which have no limit; if the result
+could need more than 63 bits, the operation is done on Python integers too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _depth = np.frompyfunc(lambda value: max(0, value - 1).bit_length(), 1, 1)
 
 @record(eq=False)
 class Column:
-    """An integer for each point, none of a magnitude above `bound`; `missing` marks those that have no value."""
+    """An integer for each point, none of a magnitude above `bound`; `missing` marks points without a value."""
 
     values: Integers
     bound: int
@@ -41,7 +41,7 @@ class Column:
 
 
 def column(values: Integers, missing: Marks | None = None) -> Column:
-    """The column of some integers, measured; those that are missing become 1, so that products go on."""
+    """Return the column of some integers with its bound; missing values become 1, so that products continue."""
     if missing is not None:
         values = np.where(missing, 1, values)
     bound = max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
@@ -49,17 +49,17 @@ def column(values: Integers, missing: Marks | None = None) -> Column:
 
 
 class Sums:
-    """Expressions as sums of products with whole coefficients, divided by a number: read once, for all points."""
+    """Caches expressions as sums of products with integer coefficients, divided by a number, for all points."""
 
     @memoised
     def of(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
-        """The terms, and the number."""
-        scale = lcm(*(int(each.q) for each in value.terms.values()))
-        return [(int((each * scale).p), monomial) for monomial, each in value.terms.items()], scale
+        """Return the terms, and the number that divides them."""
+        scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
+        return [(int((coefficient * scale).p), monomial) for monomial, coefficient in value.terms.items()], scale
 
     @memoised
     def cleared(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
-        """The expression as a quotient of plain ones where the symbols named are above 0; None where it is not one."""
+        """Return plain numerator (None if not plain) and denominator, with the symbols that must be positive."""
         divided: set[str] = set()
         above, below = over_one_line(without_fractions(value, divided))
         divided |= below.names
@@ -68,14 +68,13 @@ class Sums:
 
     @memoised
     def plain(self, value: Poly) -> bool:
-        """Whether the expression is plain."""
         return is_plain(value)
 
 
 class Vectors:
     """The values of expressions at points, given by an array of integers for each name, all of one length.
 
-    What expressions have in common is computed once.
+    Common parts of expressions are computed once.
     """
 
     def __init__(self, points: Mapping[str, Integers], length: int, sums: Sums | None = None) -> None:
@@ -84,11 +83,10 @@ class Vectors:
         self._sums = sums or Sums()
 
     def gives(self, value: Poly) -> bool:
-        """Whether there are numbers for all symbols of the expression."""
+        """Test whether all symbols of the expression have numbers."""
         return value.names <= self._points.keys()
 
     def floor(self, value: Poly) -> Column:
-        """The greatest integers that are not above the expression."""
         if self._sums.plain(value):
             top, bottom = self._ratio(value)
             return top if bottom == 1 else column(top.values // bottom, top.missing)
@@ -102,49 +100,49 @@ class Vectors:
         compiler = Compiler(names)
         compute = compiler.of(value)
         rows: Iterable[tuple[int, ...]] = zip(*(self._points[name].tolist() for name in names), strict=True)
-        found, missing = np.ones(self._length, object), np.zeros(self._length, bool)
+        floors, missing = np.ones(self._length, object), np.zeros(self._length, bool)
         for place, row in enumerate(rows if names else [()] * self._length):
             try:
-                found[place] = floor(compute(compiler.environment(row)))
+                floors[place] = floor(compute(compiler.environment(row)))
             except EvaluationError:
                 try:
                     # Products of powers and logarithms may be rational where their factors are not.
-                    found[place] = floor(evaluate(value, dict(zip(names, row, strict=True))))
+                    floors[place] = floor(evaluate(value, dict(zip(names, row, strict=True))))
                 except EvaluationError:
                     missing[place] = True
-        return column(found, missing if missing.any() else None)
+        return column(floors, missing if missing.any() else None)
 
     def _ratio(self, value: Poly) -> tuple[Column, int]:
-        """Integers, and what they are to be divided by."""
+        """Return integers, and the number that divides them."""
         parts, scale = self._sums.of(value)
         terms = [(coefficient, self._product(monomial)) for coefficient, monomial in parts]
         if len(terms) == 1 and terms[0][0] == 1:
             return terms[0][1], scale
-        bound = sum(abs(coefficient) * max(1, each.bound) for coefficient, each in terms)
+        bound = sum(abs(coefficient) * max(1, product.bound) for coefficient, product in terms)
         kind = _kind(bound)
         total = np.zeros(self._length, kind)
-        for coefficient, each in terms:
+        for coefficient, product in terms:
             if coefficient == 1:
-                total += _wide(each.values, kind)
+                total += _wide(product.values, kind)
             elif coefficient == -1:
-                total -= _wide(each.values, kind)
+                total -= _wide(product.values, kind)
             else:
-                total += coefficient * _wide(each.values, kind)
-        missing = _either(*(each.missing for _, each in terms))
+                total += coefficient * _wide(product.values, kind)
+        missing = _either(*(product.missing for _, product in terms))
         return Column(total, bound, missing) if kind == _SHORT else column(total, missing), scale
 
     @memoised
     def _product(self, monomial: Monomial) -> Column:
-        """The product. A factor that is 0 (a guard that fails) rules out one without a value."""
+        """Return the product; a factor 0 (a guard that fails) hides one without a value."""
         if not monomial:
             return Column(np.ones(self._length, np.int64), 1)
-        *others, (atom, power) = monomial
+        *rest_factors, (atom, power) = monomial
         if power > 1:
-            others.append((atom, power - 1))
+            rest_factors.append((atom, power - 1))
         last = self._atom(atom)
-        if not others:
+        if not rest_factors:
             return last
-        rest = self._product(tuple(others))
+        rest = self._product(tuple(rest_factors))
         kind = _kind(max(1, rest.bound) * max(1, last.bound))
         values = _wide(rest.values, kind) * _wide(last.values, kind)
         missing = _either(rest.missing, last.missing)
@@ -179,17 +177,16 @@ class Vectors:
                 raise AssertionError(f"`{atom.key}` is not plain")
 
     def _divided(self, above: Poly, below: Poly) -> Column:
-        """The floor of a quotient."""
         (top, over), (bottom, under) = self._ratio(above), self._ratio(below)
         kind = _kind(max(max(1, top.bound) * under, max(1, bottom.bound) * over))
         divisor = _wide(bottom.values, kind) * over
-        none = divisor == 0
-        missing = _either(top.missing, bottom.missing, none if none.any() else None)
-        return column(_wide(top.values, kind) * under // np.where(none, 1, divisor), missing)
+        undefined = divisor == 0
+        missing = _either(top.missing, bottom.missing, undefined if undefined.any() else None)
+        return column(_wide(top.values, kind) * under // np.where(undefined, 1, divisor), missing)
 
 
 def over_one_line(value: Poly) -> tuple[Poly, Poly]:
-    """An expression as a quotient of two without negative powers, as n + m/L is (n*L + m)/L."""
+    """Return an expression as a quotient of two without negative powers: n + m/L -> (n*L + m)/L."""
     lowest: dict[Atom, int] = {}
     for monomial in value.terms:
         for atom, power in monomial:
@@ -198,40 +195,40 @@ def over_one_line(value: Poly) -> tuple[Poly, Poly]:
     terms = {}
     for monomial, coefficient in value.terms.items():
         powers = dict(monomial)
-        raised = {atom: powers.get(atom, 0) + more for atom, more in below.items()}
-        left = ((atom, power) for atom, power in {**powers, **raised}.items() if power)
-        terms[tuple(sorted(left, key=lambda pair: pair[0].key))] = coefficient
+        raised = {atom: powers.get(atom, 0) + exponent for atom, exponent in below.items()}
+        nonzero = ((atom, power) for atom, power in {**powers, **raised}.items() if power)
+        terms[tuple(sorted(nonzero, key=lambda pair: pair[0].key))] = coefficient
     order = tuple(sorted(below.items(), key=lambda pair: pair[0].key))
     return Poly(terms), Poly({order: fmpq(1)})
 
 
 def without_fractions(value: Poly, divided: set[str]) -> Poly:
-    """The expression with quotients inside max(0, e) and floors taken out: max(0, e/d) is max(0, e)/d.
+    """Take quotients out of max(0, e) and floors: max(0, e/d) -> max(0, e)/d.
 
-    `divided` receives the symbols that are divided by, which have to be above 0 for that.
+    `divided` receives the symbols of divisors, which must be positive for that.
     """
     total = Poly({})
     for monomial, coefficient in value.terms.items():
         term = Poly({(): coefficient})
         for atom, power in monomial:
-            other = _without_fractions(atom, divided)
-            term *= Poly({((atom, power),): fmpq(1)}) if other is None or power < 0 else other**power
+            replacement = _without_fractions(atom, divided)
+            term *= Poly({((atom, power),): fmpq(1)}) if replacement is None or power < 0 else replacement**power
         total += term
     return total
 
 
 def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
-    """An equal expression; None where it is the atom itself."""
+    """Return an equal expression for an atom, or None if the atom stays."""
     match atom:
         case a.PositivePart():
             above, below = over_one_line(without_fractions(atom.argument, divided))
             divided |= below.names
-            scale = lcm(*(int(each.q) for each in above.terms.values()))
+            scale = lcm(*(int(coefficient.q) for coefficient in above.terms.values()))
             inside = a.PositivePart(above.scaled(fmpq(scale)))
-            inverse = {tuple((each, -power) for each, power in key): 1 / number for key, number in below.terms.items()}
+            inverse = {tuple((base, -power) for base, power in key): 1 / number for key, number in below.terms.items()}
             return Poly({((inside, 1),): fmpq(1, scale)}) * Poly(inverse)
         case a.Floor():
-            (top, over), (bottom, under) = (over_one_line(without_fractions(each, divided)) for each in atom.parts)
+            (top, over), (bottom, under) = (over_one_line(without_fractions(part, divided)) for part in atom.parts)
             divided |= over.names | under.names
             return Poly({((a.Floor(top * under, bottom * over), 1),): fmpq(1)})
         case _:
@@ -239,7 +236,7 @@ def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
 
 
 def is_plain(value: Poly) -> bool:
-    """Whether an expression is made of integers by what arrays do: sums, products, max(0, e), floors, binary logs."""
+    """Test whether arrays of integers suffice: sums, products, max(0, e), floors, rounded binary logarithms."""
     return all(power > 0 and _is_plain(atom) for monomial in value.terms for atom, power in monomial)
 
 
@@ -248,16 +245,16 @@ def _is_plain(atom: Atom) -> bool:
         case Symbol():
             return True
         case a.PositivePart():
-            whole = all(each.q == 1 for each in atom.argument.terms.values())
+            whole = all(coefficient.q == 1 for coefficient in atom.argument.terms.values())
             return whole and is_plain(atom.argument)
         case a.Floor() | a.CeilLog2():
             return all(map(is_plain, atom.parts))
         case a.Exponential(exponent=exponent):
-            # Powers of rounded logarithms, whose exponents are small and not below 0.
-            logarithms = all(len(each) < 2 and all(_is_log(*factor) for factor in each) for each in exponent.terms)
-            return logarithms and all(each > 0 and each.q == 1 for each in exponent.terms.values())
+            # Powers of rounded logarithms, whose exponents are small and nonnegative.
+            logarithms = all(len(term) < 2 and all(_is_log(*factor) for factor in term) for term in exponent.terms)
+            return logarithms and all(coefficient > 0 and coefficient.q == 1 for coefficient in exponent.terms.values())
         case a.CommonDivisor():
-            whole = all(each.q == 1 for part in atom.parts for each in part.terms.values())
+            whole = all(coefficient.q == 1 for part in atom.parts for coefficient in part.terms.values())
             return whole and all(map(is_plain, atom.parts))
         case _:
             return False
@@ -268,22 +265,19 @@ def _is_log(atom: Atom, power: int) -> bool:
 
 
 def _kind(bound: int) -> np.dtype[Any]:
-    """The kind of numbers that hold a magnitude."""
     return _SHORT if bound <= LARGEST else _LONG
 
 
 def _wide(values: Integers, kind: np.dtype[Any]) -> Integers:
-    """The values as numbers of a kind."""
     return values if values.dtype == kind else values.astype(kind)
 
 
 def _either(*marks: Marks | None) -> Marks | None:
-    """The points that any of them marks."""
-    found: Marks | None = None
-    for each in marks:
-        if each is not None:
-            found = each if found is None else found | each
-    return found
+    union: Marks | None = None
+    for mark in marks:
+        if mark is not None:
+            union = mark if union is None else union | mark
+    return union
 
 
 Array = npt.NDArray[np.float64]
@@ -291,50 +285,50 @@ Points = Mapping[str, Array]
 
 
 def as_float(number: fmpq | int) -> float:
-    """The nearest number in floating point. Raises OverflowError."""
+    """Return the nearest floating-point number. Raises OverflowError."""
     if isinstance(number, int):
         return float(number)
     return int(number.p) / int(number.q)
 
 
 def values(value: Poly, points: Points) -> Array:
-    """The value at every point; NaN where it has none."""
+    """Return the floating-point value at every point; NaN where there is none."""
     count = len(next(iter(points.values())))
     cache: dict[Atom, Array] = {}
 
-    def evaluated(poly: Poly) -> Array:
+    def evaluate_poly(poly: Poly) -> Array:
         total = np.zeros(count)
         for monomial, coefficient in poly.terms.items():
             term = np.full(count, as_float(coefficient))
-            for each, power in monomial:
-                if each not in cache:
-                    cache[each] = atom(each)
-                term = term * cache[each] ** float(power)
+            for atom, power in monomial:
+                if atom not in cache:
+                    cache[atom] = evaluate_atom(atom)
+                term = term * cache[atom] ** float(power)
             total = total + term
         return total
 
-    def atom(each: Atom) -> Array:
-        match each:
+    def evaluate_atom(atom: Atom) -> Array:
+        match atom:
             case Symbol():
-                return points[each.name]
+                return points[atom.name]
             case a.PositivePart():
-                return np.maximum(evaluated(each.argument), 0.0)
+                return np.maximum(evaluate_poly(atom.argument), 0.0)
             case a.Floor():
-                return np.floor((evaluated(each.argument) + 1e-9) / evaluated(each.modulus))
+                return np.floor((evaluate_poly(atom.argument) + 1e-9) / evaluate_poly(atom.modulus))
             case a.Quotient():
-                return evaluated(each.argument) / evaluated(each.divisor)
+                return evaluate_poly(atom.argument) / evaluate_poly(atom.divisor)
             case a.CeilLog2():
-                return np.ceil(np.log2(np.maximum(evaluated(each.argument), 1.0)) - 1e-12)
+                return np.ceil(np.log2(np.maximum(evaluate_poly(atom.argument), 1.0)) - 1e-12)
             case a.Exponential():
-                return float(each.base) ** evaluated(each.exponent)
+                return float(atom.base) ** evaluate_poly(atom.exponent)
             case a.RealFunction(function="log2"):
-                return np.log2(evaluated(each.argument))
+                return np.log2(evaluate_poly(atom.argument))
             case a.RealFunction(function="sqrt"):
-                return np.sqrt(evaluated(each.argument))
+                return np.sqrt(evaluate_poly(atom.argument))
             case a.RealFunction():
-                return np.floor(np.sqrt(evaluated(each.argument)) + 1e-12)
+                return np.floor(np.sqrt(evaluate_poly(atom.argument)) + 1e-12)
             case _:
                 return np.full(count, np.nan)
 
     with np.errstate(all="ignore"):
-        return evaluated(value)
+        return evaluate_poly(value)

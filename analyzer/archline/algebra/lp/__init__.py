@@ -1,10 +1,16 @@
-"""Linear programs: solved in floats, and exactly."""
+"""Solves linear programs, in floating point and exactly.
+
+`exact.maximise` solves small dense programs over the rationals and returns multipliers that prove its answer.
+`highs.LinearProgram` passes large sparse ones to HiGHS, with column generation; its solutions are proposals that exact
+arithmetic decides on. A `Matrix` or `Entries` holds the coefficients, and `failures` records why the solver did not
+work. The proofs in `prove/`, the growth comparisons and searches for potentials call it.
+"""
 
 failures: dict[str, None] = {}
-"""How the solver itself failed in this process, each once, if it never works: then less is found than there is."""
+"""How the solver failed in this process, each way once, if it never worked; then results may be missing."""
 
 
 def blamed(reason: str) -> str:
-    """Why something is unknown, with how the solver failed, if it did."""
-    others = "; ".join(each for each in failures if each not in reason)
-    return f"{reason}; {others}" if others else reason
+    """Return why something is unknown, with the failures of the solver, if any."""
+    further = "; ".join(failure for failure in failures if failure not in reason)
+    return f"{reason}; {further}" if further else reason

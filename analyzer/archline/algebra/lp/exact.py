@@ -1,17 +1,17 @@
-"""Linear programs over the rationals, solved exactly: the largest value of c.x where A x <= b.
+"""Solves linear programs over the rationals exactly: the maximum of c.x where A x <= b.
 
     maximise([1, 1], [[1, 2], [3, 1]], [4, 6])     # x >= 0: Optimum(14/5 at (8/5, 6/5), multipliers (2/5, 1/5))
 
-Variables are nonnegative, but for those numbered in `free`. The answer explains itself:
+Variables are nonnegative, except those numbered in `free`. The answer proves itself:
 
-- `Optimum`: `point` is feasible, and `multipliers`, one a row and nonnegative, prove that no point does better: the
-  rows times their multipliers add up to at least the objective in each nonnegative variable, to exactly the objective
-  in each free one, and the limits times the multipliers to `value`.
+- `Optimum`: `point` is feasible, and `multipliers`, one for each row and nonnegative, prove that no point is better:
+  the rows times their multipliers add up to at least the objective in each nonnegative variable, to exactly the
+  objective in each free one, and the limits times the multipliers to `value`.
 - `Unbounded`: `point` is feasible, and stays so along `ray`, on which the objective grows.
 - `Infeasible`: the rows times the `multipliers` add up to at least 0 in each nonnegative variable, to exactly 0 in
   each free one, and the limits times the multipliers to less than 0.
 
-Small dense tableaux; Bland's rule, so that it always ends.
+Tableaux are small and dense; Bland's rule guarantees termination.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Vector = tuple[fmpq, ...]
 
 @record
 class Optimum:
-    """The largest value, where it is taken, and a multiplier for each row that proves it."""
+    """The maximum, the point where it is taken, and a multiplier for each row that proves it."""
 
     value: fmpq
     point: Vector
@@ -36,7 +36,7 @@ class Optimum:
 
 @record
 class Unbounded:
-    """A feasible point, and a direction to go from it for ever."""
+    """A feasible point, and a direction in which the objective grows without bound."""
 
     point: Vector
     ray: Vector
@@ -44,7 +44,7 @@ class Unbounded:
 
 @record
 class Infeasible:
-    """Multipliers of the rows that contradict them."""
+    """Multipliers of the rows that prove their contradiction."""
 
     multipliers: Vector
 
@@ -74,8 +74,8 @@ def maximise(
 
 
 def _widened(row: Sequence[fmpq | int], split: Sequence[int]) -> list[fmpq]:
-    """A free variable is the difference of two nonnegative ones; the second stand behind all others."""
-    wide = [fmpq(each) for each in row]
+    """Write each free variable as a difference of two nonnegative ones; the second ones are appended."""
+    wide = [fmpq(number) for number in row]
     return [*wide, *(-wide[index] for index in split)]
 
 
@@ -87,7 +87,7 @@ def _narrowed(values: list[fmpq], count: int, split: Sequence[int]) -> Vector:
 
 
 class _Tableau:
-    """Every basic variable as its limit minus multiples of the nonbasic ones; so is the objective, in `goal`.
+    """The tableau: every basic variable as its limit minus multiples of the nonbasic ones; the objective is in `goal`.
 
     Variables are numbered: those of the problem, then a slack for each row.
     """
@@ -101,14 +101,14 @@ class _Tableau:
 
     def set_objective(self, objective: Sequence[fmpq]) -> None:
         """Express the objective in the variables that are nonbasic now."""
-        self.goal = [*(-objective[each] if each < self.width else ZERO for each in self.columns), ZERO]
+        self.goal = [*(-objective[variable] if variable < self.width else ZERO for variable in self.columns), ZERO]
         for row, variable in zip(self.rows, self.basis, strict=True):
             if variable < self.width and objective[variable]:
                 factor = objective[variable]
-                self.goal = [old + factor * each for old, each in zip(self.goal, row, strict=True)]
+                self.goal = [old + factor * entry for old, entry in zip(self.goal, row, strict=True)]
 
     def climb(self) -> list[fmpq] | None:
-        """Go to an optimum; the direction of unbounded growth where there is none."""
+        """Go to an optimum; return the direction of unbounded growth if there is none."""
         while True:
             rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index].p < 0]
             if not rising:
@@ -120,7 +120,7 @@ class _Tableau:
             self._pivot(leaving, entering)
 
     def make_feasible(self) -> Vector | None:
-        """Find a feasible basis; the multipliers of a contradiction where there is none."""
+        """Find a feasible basis; return the multipliers of a contradiction if there is none."""
         helper = self.width + len(self.rows)
         self.columns.append(helper)
         for row in self.rows:
@@ -132,9 +132,9 @@ class _Tableau:
         if self.goal[-1] < 0:
             return self.multipliers()
         if helper in self.basis:
-            # It is 0: any nonbasic variable may take its place. A row without one says 0 = 0 of it alone.
+            # Its value is 0, so any nonbasic variable of its row may replace it in the basis.
             index = self.basis.index(helper)
-            self._pivot(index, next(place for place, each in enumerate(self.rows[index][:-1]) if each))
+            self._pivot(index, next(place for place, entry in enumerate(self.rows[index][:-1]) if entry))
         place = self.columns.index(helper)
         del self.columns[place]
         for row in self.rows:
@@ -142,7 +142,6 @@ class _Tableau:
         return None
 
     def point(self) -> list[fmpq]:
-        """The values of the problem's variables."""
         values = [ZERO] * self.width
         for row, variable in zip(self.rows, self.basis, strict=True):
             if variable < self.width:
@@ -150,7 +149,7 @@ class _Tableau:
         return values
 
     def multipliers(self) -> Vector:
-        """The reduced costs of the slacks."""
+        """Return the reduced costs of the slacks."""
         costs = dict(zip(self.columns, self.goal, strict=False))
         return tuple(costs.get(self.width + index, ZERO) for index in range(len(self.rows)))
 
@@ -174,15 +173,14 @@ class _Tableau:
         return ray
 
     def _pivot(self, index: int, column: int) -> None:
-        """Exchange a basic variable with a nonbasic one."""
         row = self.rows[index]
         inverse = 1 / row[column]
-        row = [each * inverse if each else each for each in row]
+        row = [entry * inverse if entry else entry for entry in row]
         row[column] = inverse
         self.rows[index] = row
-        for place, other in enumerate(self.rows):
-            if place != index and other[column]:
-                self.rows[place] = _eliminated(other, row, column)
+        for place, equation in enumerate(self.rows):
+            if place != index and equation[column]:
+                self.rows[place] = _eliminated(equation, row, column)
         if self.goal[column]:
             self.goal = _eliminated(self.goal, row, column)
         self.basis[index], self.columns[column] = self.columns[column], self.basis[index]
@@ -190,6 +188,6 @@ class _Tableau:
 
 def _eliminated(other: list[fmpq], row: list[fmpq], column: int) -> list[fmpq]:
     factor = other[column]
-    result = [old - factor * each if each else old for old, each in zip(other, row, strict=True)]
+    result = [old - factor * entry if entry else old for old, entry in zip(other, row, strict=True)]
     result[column] = -factor * row[column]
     return result

@@ -1,1 +1,8 @@
-"""Proofs that an expression is never negative under facts."""
+"""Proves that expressions are never negative under facts.
+
+`eliminate.EliminationSearch` eliminates the youngest symbol first and serves `Facts.nonnegative`; a `Witness` refutes
+by integer points before any search. `prover.never_negative` adds cases by remainders, and takes tactics for longer
+proofs: `enumerate.by_enumeration` for few or single sizes, `handelman.by_products` with a `ProductCone` of products of
+facts, and powers of logarithms as symbols (`logarithms.LogarithmOrder`). `farkas.Situation` proves linear claims. The
+searches for bounds of recurrences, the growth comparisons and the checks of claims call it.
+"""

@@ -1,7 +1,7 @@
 """Searches for a proof that an expression is at least 0 under facts, by the youngest symbol or atom in it.
 
-Integers that satisfy what is known refute a question first. Most of what is asked about has no proof, and looking for
-one until all ways are tried takes far longer than arithmetic.
+Integers that satisfy the facts refute a query first: most queries have no proof, and an exhaustive search for one
+takes far longer than arithmetic.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 400
 MAX_LEVEL = 3
-"""The least values of rounded logarithms that are looked for."""
+"""The largest lower bound of a rounded logarithm that is tried."""
+NATURAL_LOG_OF_2 = fmpq(69, 100)
+"""A number below ln(2), the slope of 2^x at 0."""
 
 
 class EliminationSearch:
-    """One search, with a bound on its steps."""
+    """One search, with a limit on its steps."""
 
     def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
         self.facts = facts
         self.steps = steps
-        # The same part comes up on many ways through one search.
+        # Results by value, since the same value occurs in many branches of a search.
         self._tried: dict[Poly, bool] = {}
 
     def holds(self, value: Poly) -> bool:
@@ -44,17 +46,17 @@ class EliminationSearch:
         spend(count)
         if self.steps < 0:
             return False
-        known = self.facts.at_once(value) if count <= 2 else None
-        if known is None:
-            known = self.facts.proved.get(value)
-        if known is None:
-            known = self._tried.get(value)
-        if known is None:
-            known = self._tried[value] = self._search(value)
-        return known
+        proved = self.facts.at_once(value) if count <= 2 else None
+        if proved is None:
+            proved = self.facts.proved.get(value)
+        if proved is None:
+            proved = self._tried.get(value)
+        if proved is None:
+            proved = self._tried[value] = self._search(value)
+        return proved
 
     def _search(self, value: Poly) -> bool:
-        if all(each.p > 0 for each in value.terms.values()) and self._all_nonnegative(value):
+        if all(coefficient.p > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
             return True
         atoms = value.atoms()
         if a.Exponential in map(type, atoms):
@@ -69,7 +71,7 @@ class EliminationSearch:
         return self._by_bounds(value, atom)
 
     def _without_powers(self, value: Poly) -> Poly | None:
-        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1): what remains is smaller."""
+        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1), which gives a smaller value."""
         for monomial, coefficient in value.terms.items():
             if coefficient <= 0 or not monomial or not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
                 continue
@@ -81,20 +83,20 @@ class EliminationSearch:
         return None
 
     def _without_opposite_powers(self, value: Poly) -> Poly | None:
-        """Replace c*2^u*x by c*2^(v + d)*x, known to be smaller, where 2^v*x occurs with a minus."""
+        """Replace c*2^u*x by the smaller c*2^(v + d)*x where 2^v*x occurs with a minus sign."""
         powers: dict[Monomial, list[tuple[Poly, fmpq]]] = {}
         for monomial, coefficient in value.terms.items():
-            exponent, others = split_power(monomial)
-            powers.setdefault(others, []).append((exponent, coefficient))
+            exponent, cofactor = split_power(monomial)
+            powers.setdefault(cofactor, []).append((exponent, coefficient))
         for x, terms in powers.items():
             pairs = [(u, c, v) for u, c in terms if c > 0 and not u.is_constant for v, b in terms if b < 0]
             if not pairs or not self._all_nonnegative(Poly({x: fmpq(1)})):
                 continue
             for u, c, v in pairs:
-                for more in (1, 0):
-                    if self.holds(u - v - more):
+                for shift in (1, 0):
+                    if self.holds(u - v - shift):
                         rest = Poly({x: c})
-                        return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + more)
+                        return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + shift)
         return None
 
     def _all_nonnegative(self, value: Poly) -> bool:
@@ -152,24 +154,24 @@ class EliminationSearch:
         )
 
     def _by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
-        """Write v = bound + t (or bound - t) with t >= 0; nonnegative coefficients of every power of t suffice."""
+        """Prove with v = bound + t (or bound - t), t >= 0, if the coefficients of all powers of t are nonnegative."""
         step = Symbol(f"{atom.name}'")
         shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
         coefficients = shifted.coefficients(step)
-        return all(power >= 0 and self.holds(each) for power, each in coefficients.items())
+        return all(power >= 0 and self.holds(coefficient) for power, coefficient in coefficients.items())
 
     def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
-        """max(0, e) is 0 where e <= 0 and e where e >= 0."""
+        """Prove both cases of max(0, e): it is 0 if e <= 0, and e if e >= 0."""
         argument = atom.argument
-        zero = value.map_atoms(lambda each: ZERO if each == atom else None)
-        same = value.map_atoms(lambda each: argument if each == atom else None)
-        # With a nonnegative coefficient the expression is at least as large as either branch everywhere.
-        if self.holds(value.coefficients(atom)[1]) and (self.holds(same) or self.holds(zero)):
+        zero = value.map_atoms(lambda candidate: ZERO if candidate == atom else None)
+        positive = value.map_atoms(lambda candidate: argument if candidate == atom else None)
+        # With a nonnegative coefficient the expression is at least either branch everywhere.
+        if self.holds(value.coefficients(atom)[1]) and (self.holds(positive) or self.holds(zero)):
             return True
         below = self.facts.with_nonnegative(-argument)
         above = self.facts.with_nonnegative(argument)
         self.steps //= 2
-        return EliminationSearch(below, self.steps).holds(zero) and EliminationSearch(above, self.steps).holds(same)
+        return EliminationSearch(below, self.steps).holds(zero) and EliminationSearch(above, self.steps).holds(positive)
 
     def _by_bounds(self, value: Poly, atom: Atom) -> bool:
         parts = value.coefficients(atom)
@@ -181,8 +183,8 @@ class EliminationSearch:
                 return True
         lower, upper = self._atom_bounds(atom)
         if isinstance(atom, a.CeilLog2):
-            beside = self._beside(atom, value)
-            lower, upper = (*beside[0], *lower), (*beside[1], *upper)
+            by_levels = self._beside(atom, value)
+            lower, upper = (*by_levels[0], *lower), (*by_levels[1], *upper)
         if set(parts) <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
             bounds = lower if self.holds(slope) else upper if self.holds(-slope) else ()
@@ -190,39 +192,39 @@ class EliminationSearch:
         step = Symbol(f"{atom.key}'")
         for bound in lower:
             shift = bound + Poly.of_atom(step)
-            shifted = value.map_atoms(lambda each, shift=shift: shift if each == atom else None)  # type: ignore[misc]
+            shifted = value.map_atoms(lambda candidate, shift=shift: shift if candidate == atom else None)  # type: ignore[misc]
             if all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values()):
                 return True
         return False
 
     def _beside(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
-        """Bounds of ceil(log2(x)) by log2(x) or ceil(log2(x + c)) elsewhere in a value, a larger one or a smaller one.
+        """Return bounds of ceil(log2(x)) by log2(x) or ceil(log2(x + c)) that occur in a value.
 
-        The latter differ by 1 at most where the larger argument is known to be at most twice the smaller one.
+        Rounded logarithms differ by at most 1 if the larger argument is known to be at most twice the smaller one.
         """
         lower, upper = [], []
-        for each in value.atoms():
-            if isinstance(each, a.RealFunction) and each.function == "log2" and each.argument == atom.argument:
+        for log in value.atoms():
+            if isinstance(log, a.RealFunction) and log.function == "log2" and log.argument == atom.argument:
                 if self.holds(atom.argument - 1):
-                    lower.append(Poly.of_atom(each))
-                    upper.append(Poly.of_atom(each) + 1)
+                    lower.append(Poly.of_atom(log))
+                    upper.append(Poly.of_atom(log) + 1)
                 continue
-            more = atom.argument - each.argument if isinstance(each, a.CeilLog2) else ZERO
-            if not more or not more.is_constant:
+            difference = atom.argument - log.argument if isinstance(log, a.CeilLog2) else ZERO
+            if not difference or not difference.is_constant:
                 continue
-            level = Poly.of_atom(each)
-            if more.constant_term > 0:
+            level = Poly.of_atom(log)
+            if difference.constant_term > 0:
                 lower.append(level)
-                upper += [level + 1] if self.holds(atom.argument - more.scaled(2)) else []
+                upper += [level + 1] if self.holds(atom.argument - difference.scaled(2)) else []
             else:
                 upper.append(level)
-                lower += [level - 1] if self.holds(atom.argument + more) else []
+                lower += [level - 1] if self.holds(atom.argument + difference) else []
         return lower, upper
 
     def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
-        """Where slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
+        """Prove with slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
-        # A third of what is divided is divided too.
+        # Both are scaled so that the slope is a multiple of the modulus: n/3 is divided as n is.
         share = a.content(modulus) / a.content(slope)
         slope, rest = slope.scaled(share), rest.scaled(share)
         whole = divide_terms(slope, modulus)
@@ -240,18 +242,19 @@ class EliminationSearch:
             case a.Floor():
                 return self._floor_bounds(atom)
             case a.Quotient():
-                # The divisor is not 0; the quotient and the bound change sides where it is negative.
+                # The divisor is not 0; bounds need its sign.
                 sure = self.holds(atom.argument) and self.holds(atom.divisor)
                 return ((ZERO,), (atom.argument,)) if sure else ((), ())
             case a.CeilLog2():
                 level = 0
                 while level < MAX_LEVEL and self.holds(atom.argument - 2**level - 1):
                     level += 1
-                least = (Poly.constant(level),)
-                most = (atom.argument - 1,) if self.holds(atom.argument - 1) else ()
-                return least, most
+                minimum = (Poly.constant(level),)
+                # ceil(log2(3)) <= 3 - 1, but ceil(log2(3/2)) > 3/2 - 1
+                less = 1 if a.is_integral(atom.argument) else 0
+                return minimum, ((atom.argument - less,) if self.holds(atom.argument - less) else ())
             case a.CommonDivisor():
-                # All integers divide 0.
+                # Only positive parts are bounds, since gcd(0, n) = n.
                 return (ONE,), tuple(part for part in atom.parts if self.holds(part - 1))
             case a.Gap():
                 return (ZERO,), (atom.segments.ceiling,)
@@ -260,12 +263,14 @@ class EliminationSearch:
             case a.Applied():
                 return (ZERO,), ()
             case a.Exponential():
-                lowest: tuple[Poly, ...] = (atom.exponent + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
+                # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
+                slope = 1 if a.is_integral(atom.exponent) else NATURAL_LOG_OF_2
+                lowest = (atom.exponent.scaled(slope) + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
                 lower, upper = self._power_bounds(atom)
                 return (*lower, *lowest), upper
             case a.RealFunction(function="log2"):
                 if self.holds(atom.argument - 1):
-                    return (ZERO,), (atom.argument - 1,)
+                    return (ZERO,), (a.tangent_of_log2(atom.argument),)
                 return (), ()
             case a.RealFunction(function="isqrt", argument=inside) if self.holds(inside):
                 return (ONE if self.holds(inside - 1) else ZERO,), (inside,)
@@ -282,10 +287,13 @@ class EliminationSearch:
                 return (), ()
 
     def _power_bounds(self, atom: a.Exponential) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 where e may be 1. Of base^v: at the greatest v."""
+        """Return bounds of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 if e may be 1; of base^v: at the maximum of v.
+
+        A fraction e has no sharper bound than 2*e.
+        """
         inner = a.single_atom(atom.exponent)
         if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.holds(inner.argument - 1):
-            slack = 2 if self.holds(inner.argument - 2) else 1
+            slack = (2 if self.holds(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
         if isinstance(inner, Symbol):
             short = (end for end in self._bounds(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
@@ -302,40 +310,40 @@ class EliminationSearch:
 
 
 def split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
-    """The exponent of the power of 2 in a monomial, and its other factors."""
+    """Return the exponent of the power of 2 in a monomial, and its other factors."""
     powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential) and atom.base == 2]
     exponent = total(atom.exponent.scaled(power) for atom, power in powers)
     return exponent, tuple(pair for pair in monomial if pair not in powers)
 
 
 def _slack(atom: a.Floor) -> Poly:
-    """How far m*floor(e/m) may lie below e: by m - 1 for an integer e, else by less than m."""
+    """Return the greatest distance of m*floor(e/m) below e: m - 1 for an integer e, else less than m."""
     whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
     return atom.modulus - 1 if whole else atom.modulus
 
 
 CORNER = (0,)
 APART = (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,)
-"""How far symbols are above the least that they may be, in turn: at a corner, and where sizes lie apart."""
+"""Offsets of symbols from their minima, in turn: at the corner, and at points with sizes of different magnitude."""
 Known = tuple[str, Sequence[Poly], Sequence[Poly]]
-"""A symbol, and what it is at least and at most, in symbols before it."""
+"""A symbol with its lower and upper bounds in earlier symbols."""
 
 
 class Witness:
     """A point at which all bounds hold, if one is found."""
 
-    def __init__(self, offsets: Sequence[int], known: Iterable[Known]) -> None:
+    def __init__(self, offsets: Sequence[int], symbols: Iterable[Known]) -> None:
         self._offsets, self._count = offsets, 0
         self._place: PointValues | None = PointValues({})
-        for each in known:
-            self._learn(each)
+        for symbol in symbols:
+            self._learn(symbol)
 
     def beside(self, known: Known) -> Witness:
-        """The point with one more symbol."""
-        found = copy(self)
-        found._place = None if self._place is None else self._place.copy()
-        found._learn(known)
-        return found
+        """Return the point extended by one more symbol."""
+        extended = copy(self)
+        extended._place = None if self._place is None else self._place.copy()
+        extended._learn(known)
+        return extended
 
     def _learn(self, known: Known) -> None:
         name, lower, upper = known
@@ -348,22 +356,22 @@ class Witness:
             self._place.learn(name, number)
 
     def refutes(self, value: Poly) -> bool:
-        """Whether the value is below 0 there."""
+        """Test whether the value is negative at the point and has no exact quotients."""
         return self._place is not None and _negative(value, self._place) and not any(_quotients(value))
 
 
 def _number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
-    """A value of a symbol, given those of the symbols before it; None if none is found."""
+    """Return a value of a symbol, given those of earlier symbols; None if none is found."""
     try:
-        low = max((int(place.number(each).ceil()) for each in lower), default=None)
-        high = min((int(place.number(each).floor()) for each in upper), default=None)
+        low = max((int(place.number(bound).ceil()) for bound in lower), default=None)
+        high = min((int(place.number(bound).floor()) for bound in upper), default=None)
     except EvaluationError:
         return None
     return _between(low, high, offset)
 
 
 def _between(low: int | None, high: int | None, offset: int) -> int | None:
-    """An integer between the ends, as far from one as is wished, if that can be."""
+    """Return an integer within bounds, at the offset from one end if possible; None if bounds contradict."""
     if low is None:
         return offset if high is None else high - offset
     if high is None:
@@ -379,5 +387,5 @@ def _negative(value: Poly, place: PointValues) -> bool:
 
 
 def _quotients(value: Poly) -> Iterator[bool]:
-    """Divisions that a program promises to be exact: they may be none at the points."""
+    """Yield for each atom whether it is an exact quotient, which may not be an integer at the point."""
     return (isinstance(atom, a.Quotient) for atom in value.atoms_within())

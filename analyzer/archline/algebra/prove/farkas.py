@@ -1,7 +1,7 @@
-"""Proofs by adding up: an expression is never negative if it is a sum of nonnegative multiples of facts.
+"""Proves expressions nonnegative as sums of nonnegative multiples of facts (Farkas certificates).
 
-Products of indices count as unknowns of their own. An index between two numbers, such as a slope from -1 to 1, is tried
-at each of its values. An expression that is an integer is at least 0 if it is above -1.
+Products of indices count as unknowns of their own. An index between two numbers, such as a slope from -1 to 1, is
+tried at each of its values. An expression that is an integer is at least 0 if it is above -1.
 """
 
 from __future__ import annotations
@@ -19,41 +19,39 @@ from archline.records import record, replace
 
 @record
 class Situation:
-    """Facts, each a value >= 0; the values that some indices may have; and indices in terms of others."""
+    """Facts, each a value >= 0; the values that some indices may have; and indices in terms of other ones."""
 
     facts: tuple[Poly, ...]
     ranges: Mapping[str, range]
     pinned: Mapping[str, Poly]
 
     def knowing(self, more: Sequence[Poly]) -> Situation:
-        """The situation where more values are >= 0."""
         return replace(self, facts=(*self.facts, *more)) if more else self
 
     def proves(self, value: Poly) -> bool:
-        """Whether the value is proved to be at least 0."""
         return all(
-            _combines(*(each.substitute(self.pinned).substitute(numbers) for each in (value, *self.facts)))
+            _combines(*(expression.substitute(self.pinned).substitute(numbers) for expression in (value, *self.facts)))
             for numbers in self.choices()
         )
 
     def choices(self) -> Iterator[dict[str, Poly]]:
-        """All values that those indices may have together."""
+        """Yield all combinations of values of the indices."""
         for values in product(*self.ranges.values()):
-            yield {name: Poly.constant(each) for name, each in zip(self.ranges, values, strict=True)}
+            yield {name: Poly.constant(number) for name, number in zip(self.ranges, values, strict=True)}
 
 
 def _combines(value: Poly, *facts: Poly) -> bool:
-    known = [*facts, *_of_floors((value, *facts))]
-    unknowns = list(dict.fromkeys(monomial for each in (value, *known) for monomial in each.terms if monomial))
-    rows = [[each.terms.get(monomial, fmpq(0)) for each in known] for monomial in unknowns]
+    premises = [*facts, *_of_floors((value, *facts))]
+    unknowns = list(dict.fromkeys(monomial for poly in (value, *premises) for monomial in poly.terms if monomial))
+    rows = [[poly.terms.get(monomial, fmpq(0)) for poly in premises] for monomial in unknowns]
     sums = [value.terms.get(monomial, fmpq(0)) for monomial in unknowns]
-    # The sum is the value but for its constant, which is to be as small as can be.
-    found = maximise(
-        [-each.constant_term for each in known],
+    # The sum equals the value except for its constant, which is minimised.
+    solution = maximise(
+        [-poly.constant_term for poly in premises],
         [*rows, *([-number for number in row] for row in rows)],
         [*sums, *(-number for number in sums)],
     )
-    match found:
+    match solution:
         case Unbounded():
             # The facts contradict each other.
             return True
@@ -61,8 +59,8 @@ def _combines(value: Poly, *facts: Poly) -> bool:
             return False
         case Optimum():
             pass
-    least = value.constant_term + found.value
-    return bool(least >= 0 or (least > -1 and a.is_integral(value)))
+    minimum = value.constant_term + solution.value
+    return bool(minimum >= 0 or (minimum > -1 and a.is_integral(value)))
 
 
 def _of_floors(values: Sequence[Poly]) -> Iterator[Poly]:

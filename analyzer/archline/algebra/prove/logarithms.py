@@ -1,4 +1,4 @@
-"""Logarithms and powers of them as symbols between bounds, ordered as what they are of: what a proof knows of them."""
+"""Represents logarithms and their powers as symbols with bounds, ordered as their arguments are, for proofs."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ Logarithm = a.CeilLog2 | a.RealFunction
 
 
 def counted(atom: Atom) -> a.Floor | None:
-    """The floor(v/k) of such a number at least, v being a size."""
+    """Return the floor(v/k) of a minimum number of halvings of a size v, else None."""
     return _floor(atom, 1)
 
 
 def counted_at_most(atom: Atom) -> a.Floor | None:
-    """The floor((v + k - 1)/k) of such a number at most, which is ceil(v/k)."""
+    """Return the floor((v + k - 1)/k), which is ceil(v/k), of a maximum number of halvings, else None."""
     return _floor(atom, 0)
 
 
-def _floor(atom: Atom, more: int) -> a.Floor | None:
+def _floor(atom: Atom, offset: int) -> a.Floor | None:
     if not isinstance(atom, a.CeilLog2):
         return None
-    rest = atom.argument - more
-    found = next((each for each in rest.atoms() if isinstance(each, a.Floor)), None)
-    if found is None or rest != Poly.of_atom(found):
+    rest = atom.argument - offset
+    floor = next((candidate for candidate in rest.atoms() if isinstance(candidate, a.Floor)), None)
+    if floor is None or rest != Poly.of_atom(floor):
         return None
-    size = found.argument if more else found.argument + 1 - found.modulus
-    return None if a.symbol_of(size) is None else found
+    size = floor.argument if offset else floor.argument + 1 - floor.modulus
+    return None if a.symbol_of(size) is None else floor
 
 
 def counts_halvings(atom: Atom) -> bool:
-    """Whether it is a number of halvings, at least or at most."""
+    """Test whether the atom is a minimum or maximum number of halvings."""
     return counted(atom) is not None or counted_at_most(atom) is not None
 
 
 def symbol_name(atom: Logarithm) -> str:
-    """The symbol for a logarithm; another text than its own key, as atoms that hold either are to differ."""
+    """Return the symbol of a logarithm; it differs from the logarithm's key, so that atoms with either differ."""
     return f"[{atom.key}]"
 
 
 class LogarithmOrder:
     """Facts that grow by symbols for logarithms.
 
-    With `tangents` a logarithm is at most its tangent at the least size, not only that at 1.
+    With `tangents` a logarithm is at most its tangent at the minimum size, not only its tangent at 1.
     """
 
     def __init__(self, facts: Facts, tangents: bool = False) -> None:
         self.facts, self._tangents = facts, tangents
         self._ordered = list[Logarithm]()
-        # What atoms became; more symbols change nothing about those that were written before.
+        # Cached by atom: later symbols do not change earlier replacements.
         self._order = cache(self._in_order)
 
     def ordered(self, value: Poly) -> Poly:
-        """The value with the logarithms of several sizes as symbols that are ordered as the sizes are."""
+        """Replace the logarithms of several sizes by symbols that are ordered as the sizes are."""
         return value.map_atoms(self._order)
 
     def _in_order(self, atom: Atom) -> Poly | None:
@@ -76,7 +76,7 @@ class LogarithmOrder:
                 return None
 
     def without_powers(self, value: Poly) -> Poly:
-        """The value with a symbol for b^ceil(log2(v)), b also a fraction, between what the least and most v make it."""
+        """Replace b^ceil(log2(v)), also with a fraction b, by a symbol between its values at the bounds of v."""
         result = ZERO
         for monomial, coefficient in value.terms.items():
             powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential)]
@@ -94,8 +94,8 @@ class LogarithmOrder:
     def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
         name = f"({base})^{level.key}"
         if name not in self.facts.bounds:
-            most = self._most(level.argument)
-            ends = [base ** self._least(level.argument), *([] if most is None else [base**most])]
+            maximum = self._most(level.argument)
+            ends = [base ** self._least(level.argument), *([] if maximum is None else [base**maximum])]
             lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
             self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
         return Poly.symbol(name)
@@ -103,69 +103,72 @@ class LogarithmOrder:
     def _reference(self, atom: a.CeilLog2) -> Poly:
         name = symbol_name(atom)
         if counts_halvings(atom) and self._most(atom.argument) == 0:
-            # At leaves.
+            # At leaves the number of halvings is 0.
             return ZERO
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
-            least = self._least(argument)
-            lower, upper = [Poly.constant(least)], []
+            minimum = self._least(argument)
+            lower, upper = [Poly.constant(minimum)], []
             if facts.nonnegative(argument):
-                # That of 0 is 0, as that of 1 is.
-                level = max(0, least - 1) if self._tangents else 0
-                upper.append(level + (argument - 1) / (1 << level) if facts.nonnegative(argument - 1) else argument)
-            if (most := self._most(argument)) is not None:
-                upper.append(Poly.constant(most))
+                # The rounded logarithm of 0 counts as 0.
+                level = max(0, minimum - 1) if self._tangents else 0
+                less = 1 if a.is_integral(argument) and facts.nonnegative(argument - 1) else 0
+                upper.append(level + (argument - less) / (1 << level))
+            if (maximum := self._most(argument)) is not None:
+                upper.append(Poly.constant(maximum))
             self._with_ordered(atom, lower, [*upper, *self._beside_powers(argument)])
         return Poly.symbol(name)
 
     def _beside_powers(self, argument: Poly) -> Iterator[Poly]:
-        """What the logarithm of a size and a number is at most, in exponents of the powers of two that bound the size.
+        """Yield upper bounds of the logarithm of a size plus a number, in exponents of powers of two that bound it.
 
-        Of x <= 2^e it is e, of x <= 2*2^e one more, and of any x it is at most e + x/2^e, as ceil(log2(y)) <= y.
+        x <= 2^e -> e, x <= 2*2^e -> e + 1, and e + x/2^e for any x, since ceil(log2(y)) <= y.
         """
         facts = self.facts
-        known = facts.bounds.get(a.symbol_of(argument - argument.constant_term) or "")
-        if known is None:
+        bounds = facts.bounds.get(a.symbol_of(argument - argument.constant_term) or "")
+        if bounds is None:
             return
-        for high in known.upper:
+        for high in bounds.upper:
             exponent = a.exponent_of_two(high)
             if exponent is not None and facts.nonnegative(exponent):
-                over = (more for more in (0, 1) if facts.nonnegative(high.scaled(1 << more) - argument))
-                yield from (exponent + more for more in islice(over, 1))
-        powers = dict.fromkeys(atom for each in (*known.lower, *known.upper) for atom in each.atoms())
+                over = (shift for shift in (0, 1) if facts.nonnegative(high.scaled(1 << shift) - argument))
+                yield from (exponent + shift for shift in islice(over, 1))
+        powers = dict.fromkeys(atom for bound in (*bounds.lower, *bounds.upper) for atom in bound.atoms())
         for power in powers:
             if isinstance(power, a.Exponential) and power.base == 2 and facts.nonnegative(power.exponent):
                 yield power.exponent + argument * Poly.of_atom(power, -1)
 
     def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
-        """A symbol for a logarithm with its bounds, those in the ones before it among them."""
-        for other in self._ordered:
-            symbol = Poly.symbol(symbol_name(other))
-            if self._at_least(atom, other):
+        """Add a symbol for a logarithm with its bounds, including bounds by the symbols before it."""
+        for earlier in self._ordered:
+            symbol = Poly.symbol(symbol_name(earlier))
+            if self._at_least(atom, earlier):
                 lower.append(symbol)
-            elif self._at_least(atom, other, 1):
+            elif self._at_least(atom, earlier, 1):
                 lower.append(symbol - 1)
-            if self._at_least(other, atom):
+            if self._at_least(earlier, atom):
                 upper.append(symbol)
-            elif self._at_least(other, atom, 1):
+            elif self._at_least(earlier, atom, 1):
                 upper.append(symbol + 1)
         self.facts = self.facts.with_symbol(symbol_name(atom), lower, upper)
         self._ordered.append(atom)
 
     def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
-        """Whether one logarithm is known to be at least another one less 0 or 1."""
+        """Test whether one logarithm is known to be at least another one minus `less`, which is 0 or 1."""
         if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
             # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
-            return self.facts.nonnegative(large.argument - (small.argument if less else small.argument.scaled(2) - 2))
+            # That of a fraction x is below log2(2*x).
+            margin = 2 if a.is_integral(small.argument) else 0
+            less_rounding = small.argument if less else small.argument.scaled(2) - margin
+            return self.facts.nonnegative(large.argument - less_rounding)
         return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
 
     def _least(self, argument: Poly) -> int:
-        """What ceil(log2(argument)) is at least."""
-        least = 0
-        while least < MAX_LEAST and self.facts.nonnegative(argument - (1 << least) - 1):
-            least += 1
-        return least
+        """Return a lower bound of ceil(log2(argument)), at most `MAX_LEAST`."""
+        level = 0
+        while level < MAX_LEAST and self.facts.nonnegative(argument - (1 << level) - 1):
+            level += 1
+        return level
 
     def _most(self, argument: Poly) -> int | None:
-        """What ceil(log2(argument)) is at most, where that is a number."""
-        return first(MAX_LEAST, lambda most: self.facts.nonnegative((1 << most) - argument))
+        return first(MAX_LEAST, lambda level: self.facts.nonnegative((1 << level) - argument))

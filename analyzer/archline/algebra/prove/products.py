@@ -1,4 +1,4 @@
-"""Products of facts, as many as a linear program takes: a monomial is an integer, so that a product is a sum."""
+"""Multiplies facts for linear programs; a monomial is packed into an integer, so that a product is a sum."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from archline.records import memoised, record
 BITS = 8
 HALF, FULL = 1 << (BITS - 1), 1 << BITS
 MAX_POWER = 16
-"""Of a product of two facts with such powers, squares that are written without included, none comes near HALF."""
+"""Powers of facts; in a product of two, reduced squares included, no power reaches `HALF`."""
 Packed = dict[int, int | fmpq]
-"""Coefficients, whole ones as integers of Python, by monomials: the power of the k-th atom is times 2^(8*k)."""
+"""Coefficients by monomials, integers as Python ints; a monomial sums the powers of the k-th atoms times 2^(8*k)."""
 
 
 class _Kept(dict[int, int]):
-    """A function of monomials, each value of which is computed once."""
+    """A function of monomials whose values are computed once."""
 
     def __init__(self, compute: Callable[[int], int]) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Kept(dict[int, int]):
 
 
 class Packing:
-    """The atoms of some expressions and their monomials as integers."""
+    """Packs the monomials of expressions into integers, with a place for each atom."""
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, int] = {}
@@ -47,13 +47,12 @@ class Packing:
         )
 
     def packed(self, value: Poly) -> Packed:
-        """An expression."""
         return {
             self.code(monomial): int(number.p) if number.q == 1 else number for monomial, number in value.terms.items()
         }
 
     def code(self, monomial: Monomial) -> int:
-        """A monomial, whose atoms get places if they have none. Raises OverflowError for powers that have no room."""
+        """Pack a monomial; its new atoms get places. Raises OverflowError for powers above MAX_POWER."""
         if not _small(monomial):
             raise OverflowError
         return sum(power << (BITS * self._place(atom)) for atom, power in monomial)
@@ -67,49 +66,48 @@ class Packing:
         return place
 
     def monomial(self, code: int) -> Monomial:
-        """The monomial of an integer."""
-        found = self._monomials.get(code)
-        if found is None:
+        monomial = self._monomials.get(code)
+        if monomial is None:
             atoms = list(self._atoms)
             factors = ((atoms[place], power) for place, power in _powers(code))
-            found = self._monomials[code] = tuple(sorted(factors, key=lambda each: each[0].key))
-        return found
+            monomial = self._monomials[code] = tuple(sorted(factors, key=lambda factor: factor[0].key))
+        return monomial
 
     def degree(self, terms: Iterable[int]) -> int:
-        """The most factors, those of negative powers too, of the monomials."""
+        """Return the maximum degree of the monomials, with negative powers counted by magnitude."""
         return max(map(self._degrees.__getitem__, terms), default=0)
 
     def whole(self, terms: Iterable[int]) -> bool:
-        """Whether no power in the monomials is below the line."""
+        """Test whether all powers in the monomials are positive."""
         return all(power > 0 for code in terms for _, power in _powers(code))
 
     def reducible(self, terms: Iterable[int]) -> int:
-        """The places of atoms in it whose squares are written without, as bits."""
+        """Return the places of atoms in the monomials whose squares are rewritten, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
     def atoms(self, terms: Iterable[int]) -> int:
-        """The places of all atoms in it, as bits."""
+        """Return the places of all atoms in the monomials, as bits."""
         return reduce(or_, (1 << place for code in terms for place, _ in _powers(code)), 0)
 
     def product(self, left: Packed, right: Packed, shared: int) -> Packed:
-        """The product; `shared` are the places, as bits, of atoms in both whose squares are written without."""
+        """Return the product; `shared` are the places, as bits, of atoms in both whose squares are rewritten."""
         spend(len(left) * len(right))
-        (first, a), *others = right.items()
-        # No two terms fall together before a second one is multiplied in.
-        found = {code + first: number * a for code, number in left.items()}
-        for other, b in others:
+        (first, a), *remaining = right.items()
+        # Products with the first term are distinct.
+        terms = {code + first: number * a for code, number in left.items()}
+        for monomial, b in remaining:
             for code, number in left.items():
-                place = code + other
-                found[place] = found[place] + number * b if place in found else number * b
-        if others and not all(found.values()):
-            found = {code: number for code, number in found.items() if number}
-        return self._reduced(found) if shared else found
+                place = code + monomial
+                terms[place] = terms[place] + number * b if place in terms else number * b
+        if remaining and not all(terms.values()):
+            terms = {code: number for code, number in terms.items() if number}
+        return self._reduced(terms) if shared else terms
 
     def _reduced(self, terms: Packed) -> Packed:
-        """With atom^2 = square*atom."""
-        todo, done = dict(terms), Packed()
-        while todo:
-            code, number = todo.popitem()
+        """Rewrite squares: atom^2 -> square*atom."""
+        pending, done = dict(terms), Packed()
+        while pending:
+            code, number = pending.popitem()
             place = self._squared[code]
             if place < 0:
                 number = done.get(code, 0) + number
@@ -118,8 +116,8 @@ class Packing:
                 else:
                     del done[code]
                 continue
-            for other, factor in self._square(place).items():
-                _add(todo, code - (1 << (BITS * place)) + other, number * factor)
+            for replacement, factor in self._square(place).items():
+                _add(pending, code - (1 << (BITS * place)) + replacement, number * factor)
         return done
 
     @memoised
@@ -128,7 +126,7 @@ class Packing:
 
 
 def _powers(code: int) -> Iterator[tuple[int, int]]:
-    """The places of the atoms of a monomial, each with its power."""
+    """Yield the places of the atoms of a monomial, each with its power."""
     place = 0
     while code:
         power = (code + HALF) % FULL - HALF
@@ -147,45 +145,45 @@ def _add(terms: Packed, code: int, number: int | fmpq) -> None:
 
 
 class Groups:
-    """Groups of atoms that facts connect, as bits of their places, for terms with one factor of each group at most.
+    """Groups of atoms that facts connect, as bits of their places, for terms with at most one factor of each group.
 
-    What is linear in every group by itself needs only products that are so too: between ends of intervals they prove
-    all, and with maxima hardly less. Where a term in question has two factors of a group there are no groups.
+    Expressions that are linear in each group need only products that are linear in each group: these prove everything
+    for bounds of intervals, and nearly everything with maxima. If a term has two factors of a group, there are none.
     """
 
     def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:
         self._groups: list[int] = []
         for fact in facts:
             atoms = packing.atoms(fact)
-            apart = [each for each in self._groups if not each & atoms]
-            self._groups = [*apart, self.of(atoms) | atoms]
+            disjoint = [group for group in self._groups if not group & atoms]
+            self._groups = [*disjoint, self.of(atoms) | atoms]
         self._crowded = _Kept(self._is_crowded)
         if not terms or self.crowded(terms):
             self._groups = []
 
     def of(self, atoms: int) -> int:
-        """All of the groups that some atoms belong to."""
-        return reduce(or_, (each for each in self._groups if each & atoms), 0)
+        """Return the union of the groups that some atoms belong to."""
+        return reduce(or_, (group for group in self._groups if group & atoms), 0)
 
     def crowded(self, terms: Iterable[int]) -> bool:
-        """Whether a term has two factors of a group."""
+        """Test whether a term has two factors of a group."""
         return bool(self._groups) and any(map(self._crowded.__getitem__, terms))
 
     def _is_crowded(self, code: int) -> int:
-        taken = 0
+        used = 0
         for place, power in _powers(code):
             group = self.of(1 << place)
-            if group & taken or abs(power) > 1:
+            if group & used or abs(power) > 1:
                 return True
-            taken |= group
+            used |= group
         return False
 
 
 @record
 class Shape:
-    """The factors of products: the first `major` facts are on sizes alone, and `most` factors at most are other ones.
+    """Limits on the factors of products: the first `major` facts are on sizes alone, at most `most` factors are others.
 
-    `few` are the facts of which there are `fewest` at most.
+    At most `fewest` factors are from the facts `few`.
     """
 
     major: int
@@ -195,18 +193,18 @@ class Shape:
 
 
 class Products:
-    """Products of facts, 1 among them, up to a degree: of many those with the fewest other terms.
+    """Products of facts, including 1, up to a degree; if they are more than `limit`, those with the fewest other terms.
 
-    `limit`: of how many. Raises OverflowError for powers beyond any degree that is asked for.
+    Raises OverflowError for powers beyond any degree in use.
     """
 
     def __init__(self, facts: Sequence[Poly], degree: int, terms: Iterable[Monomial], shape: Shape, limit: int) -> None:
         self._packing = packing = Packing()
-        packed = [packing.packed(each) for each in facts]
+        packed = [packing.packed(fact) for fact in facts]
         codes = {packing.code(monomial) for monomial in terms if _small(monomial)}
         groups = Groups(packing, packed, codes)
-        found = _distinct(_products(packing, groups, packed, degree, shape))
-        ranked = sorted(found, key=lambda terms: len(terms.keys() - codes))
+        distinct = _distinct(_products(packing, groups, packed, degree, shape))
+        ranked = sorted(distinct, key=lambda terms: len(terms.keys() - codes))
         self._columns = ranked[:limit]
 
     def __len__(self) -> int:
@@ -216,30 +214,30 @@ class Products:
         return Poly({self._packing.monomial(code): fmpq(number) for code, number in self._columns[index].items()})
 
     def weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
-        """Weights with which some of the products add up to a value exactly; None where there are none."""
+        """Return weights with which the chosen products add up to a value exactly, or None."""
         try:
             columns = [*(self._columns[index] for index in chosen), self._packing.packed(value)]
         except OverflowError:
-            # No product has such powers.
+            # The powers exceed those of all products.
             return None
-        rows = {code: [NOTHING] * len(columns) for each in columns for code in each}
+        rows = {code: [NOTHING] * len(columns) for terms in columns for code in terms}
         for column, terms in enumerate(columns):
             for code, number in terms.items():
                 rows[code][column] = fmpq(number)
         return solution(list(rows.values()), len(chosen))
 
     def entries(self) -> Entries:
-        """All columns. Raises OverflowError for numbers beyond those of floating point."""
-        # Monomials are numbered as they come.
+        """Return all columns. Raises OverflowError for numbers beyond floating point."""
+        # Monomials are numbered in order of occurrence.
         rows = _Kept(lambda _: len(rows))
-        found = Entries()
+        entries = Entries()
         for column, terms in enumerate(self._columns):
-            found.columns += [column] * len(terms)
-            found.rows += [rows[code] for code in terms]
-            # Most are integers, of which arrays make floating point themselves.
-            found.numbers += [each if type(each) is int else as_float(each) for each in terms.values()]
-        found.places = {self._packing.monomial(code): row for code, row in rows.items()}
-        return found
+            entries.columns += [column] * len(terms)
+            entries.rows += [rows[code] for code in terms]
+            # Most are integers, which numpy converts.
+            entries.numbers += [number if type(number) is int else as_float(number) for number in terms.values()]
+        entries.places = {self._packing.monomial(code): row for code, row in rows.items()}
+        return entries
 
 
 def _small(monomial: Monomial) -> bool:
@@ -247,39 +245,39 @@ def _small(monomial: Monomial) -> bool:
 
 
 def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape) -> Iterator[Packed]:
-    masks = [packing.reducible(each) for each in facts]
-    own = [packing.degree(each) for each in facts]
-    near = [groups.of(packing.atoms(each)) for each in facts]
-    # Degrees add up, but where powers below the line or squares that are written without come in.
+    masks = [packing.reducible(fact) for fact in facts]
+    degrees = [packing.degree(fact) for fact in facts]
+    neighbours = [groups.of(packing.atoms(fact)) for fact in facts]
+    # Degrees add up unless negative powers or reduced squares occur.
     adding = all(map(packing.whole, facts))
-    one = packing.packed(ONE)
-    yield one
-    layer = [(0, 0, 0, 0, 0, one)]
+    unit = packing.packed(ONE)
+    yield unit
+    layer = [(0, 0, 0, 0, 0, unit)]
     for _ in range(degree):
         above = layer
         layer = []
-        for least, others, scarce, known, taken, terms in above:
+        for start, minor, scarce, degree_so_far, used, terms in above:
             mask = packing.reducible(terms)
-            for index in range(least, shape.major if others == shape.most else len(facts)):
+            for index in range(start, shape.major if minor == shape.most else len(facts)):
                 if scarce == shape.fewest and index in shape.few:
                     continue
                 shared = mask & masks[index]
                 exact = adding and not shared
-                if exact and (known + own[index] > degree or taken & near[index]):
+                if exact and (degree_so_far + degrees[index] > degree or used & neighbours[index]):
                     continue
-                value = packing.product(terms, facts[index], shared) if terms is not one else facts[index]
-                reached = known + own[index] if exact else packing.degree(value)
+                value = packing.product(terms, facts[index], shared) if terms is not unit else facts[index]
+                reached = degree_so_far + degrees[index] if exact else packing.degree(value)
                 if reached <= degree and (exact or not groups.crowded(value)):
-                    more, rare = others + (index >= shape.major), scarce + (index in shape.few)
-                    layer.append((index, more, rare, reached, taken | near[index], value))
+                    minor_next, scarce_next = minor + (index >= shape.major), scarce + (index in shape.few)
+                    layer.append((index, minor_next, scarce_next, reached, used | neighbours[index], value))
         yield from (value for *_, value in layer if value)
 
 
 def _distinct(found: Iterable[Packed]) -> Iterator[Packed]:
-    """Each once; numbers take long to hash, and few differ in them alone."""
-    seen: dict[frozenset[int], list[Packed]] = {}
-    for each in found:
-        alike = seen.setdefault(frozenset(each), [])
-        if each not in alike:
-            alike.append(each)
-            yield each
+    """Yield each product once; grouped by monomials, since numbers hash slowly and rarely distinguish products."""
+    groups: dict[frozenset[int], list[Packed]] = {}
+    for product in found:
+        equal_monomials = groups.setdefault(frozenset(product), [])
+        if product not in equal_monomials:
+            equal_monomials.append(product)
+            yield product

@@ -1,6 +1,6 @@
-"""Whether an expression of sizes is never negative: the prover, which tries quick proofs first, then longer tactics.
+"""Proves that an expression of sizes is never negative, by quick proofs first, then by longer tactics.
 
-Where floors stand in the way a quick proof is by cases on remainders. `enumerate` and `handelman` have the tactics.
+If floors prevent a quick proof, cases on remainders are tried. `enumerate` and `handelman` have the tactics.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _Resolved = tuple[Facts, Poly]
 
 
 Tactic: TypeAlias = Callable[[Poly, Facts], bool]
-"""A way to prove that a simplified value is never negative."""
+"""A method that proves that a simplified value is never negative."""
 
 
 def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), effort: int | None = None) -> bool:
-    """Whether the value is proved never negative: at once, or by tactics, the quick ones first, which may take longer.
+    """Test whether the value is proved never negative, by a quick proof, or by tactics in order, which may take longer.
 
     `effort` limits the proof, in products of terms.
     """
@@ -41,32 +41,32 @@ def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), ef
     if tactics:
         return not facts.refutes(value) and any(tactic(value, facts) for tactic in tactics)
     facts = facts.oldest(value.names)
-    known = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
-    if value not in known:
-        known[value] = not facts.refutes(value) and (
+    proved = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
+    if value not in proved:
+        proved[value] = not facts.refutes(value) and (
             facts.nonnegative(value)
             or _by_residues(value, facts, MAX_RESOLVED)
-            or ((whole := _without_quotients(value, facts)) != value and never_negative(whole, facts))
+            or ((multiplied := _without_quotients(value, facts)) != value and never_negative(multiplied, facts))
         )
-    return known[value]
+    return proved[value]
 
 
 def _without_quotients(value: Poly, facts: Facts) -> Poly:
-    """The value times the sizes that it is divided by, where these are positive: of the same sign."""
+    """Return the value times its divisors if they are known to be positive, which keeps its sign."""
     divisors: dict[Atom, int] = {}
     for monomial in value.terms:
         for atom, power in monomial:
             if power < 0:
                 divisors[atom] = max(divisors.get(atom, 0), -power)
-    if not all(facts.nonnegative(Poly.of_atom(each) - 1) for each in divisors):
+    if not all(facts.nonnegative(Poly.of_atom(divisor) - 1) for divisor in divisors):
         return value
-    return prod((Poly.of_atom(each) ** power for each, power in divisors.items()), start=value)
+    return prod((Poly.of_atom(divisor) ** power for divisor, power in divisors.items()), start=value)
 
 
 def first(end: int, holds: Callable[[int], bool]) -> int | None:
-    """The first of 0, ..., end - 1 at which something holds that then holds from there on; None where there is none.
+    """Return the first of 0, ..., end - 1 from which on a monotone condition holds, or None.
 
-    What is not known of the last of them, which is the least to ask, is mostly known of none.
+    The last number is tried first: if nothing is known there, usually nothing is known of smaller ones.
     """
     if not holds(end - 1):
         return None
@@ -74,19 +74,19 @@ def first(end: int, holds: Callable[[int], bool]) -> int | None:
 
 
 def of_floor(atom: a.Floor) -> tuple[Poly, ...]:
-    """What is never negative about the floor of an integer e by a number m: e - m + 1 <= m*floor(e/m) <= e."""
+    """Return nonnegative expressions from e - m + 1 <= m*floor(e/m) <= e for an integer e and a number m."""
     if not atom.modulus.is_constant or not a.is_integral(atom.argument):
         return ()
-    times = Poly.of_atom(atom).scaled(atom.modulus.constant_term)
-    return atom.argument - times, times + atom.modulus - 1 - atom.argument
+    multiple = Poly.of_atom(atom).scaled(atom.modulus.constant_term)
+    return atom.argument - multiple, multiple + atom.modulus - 1 - atom.argument
 
 
 def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
-    """Write a size as m*k + r for each r in 0..m, which resolves floors by m."""
-    found = _floor_by_constant(value)
-    if found is None or not depth:
+    """Prove a value by writing a size as m*k + r for each r in 0..m, which resolves floors by m."""
+    divided = _floor_by_constant(value)
+    if divided is None or not depth:
         return False
-    name, modulus = found
+    name, modulus = divided
     if name not in facts.bounds:
         return False
     for residue in range(modulus):
@@ -98,30 +98,30 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
 
 
 def _remembered(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
-    known = cast(dict[tuple[str, int, int], _Resolved], facts.found.setdefault(_remembered, {}))
+    cases = cast(dict[tuple[str, int, int], _Resolved], facts.found.setdefault(_remembered, {}))
     case = name, modulus, residue
-    if case not in known:
-        known[case] = _with_remainder(facts, name, modulus, residue)
-    return known[case]
+    if case not in cases:
+        cases[case] = _with_remainder(facts, name, modulus, residue)
+    return cases[case]
 
 
 def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
-    """The facts where the size `name` is modulus*k + residue, k in its place; and that expression."""
+    """Return the facts where the size `name` is replaced by modulus*k + residue, and that expression."""
     index = f"{name} // {modulus}"
     written = Poly.symbol(index).scaled(modulus) + residue
 
-    def moved(bound: Poly) -> Poly:
+    def rewrite_bound(bound: Poly) -> Poly:
         return bound.substitute({name: written})
 
     bounds: dict[str, Bounds] = {}
-    for old, known in facts.bounds.items():
+    for old, limits in facts.bounds.items():
         if old == name:
             bounds[index] = Bounds(
-                tuple(_quotient(bound - residue, modulus, upwards=True) for bound in known.lower),
-                tuple(_quotient(bound - residue, modulus, upwards=False) for bound in known.upper),
+                tuple(_quotient(bound - residue, modulus, upwards=True) for bound in limits.lower),
+                tuple(_quotient(bound - residue, modulus, upwards=False) for bound in limits.upper),
             )
         else:
-            bounds[old] = Bounds(tuple(map(moved, known.lower)), tuple(map(moved, known.upper)))
+            bounds[old] = Bounds(tuple(map(rewrite_bound, limits.lower)), tuple(map(rewrite_bound, limits.upper)))
     return facts.with_bounds(bounds), written
 
 
@@ -140,7 +140,7 @@ def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
                 if isinstance(symbol, Symbol) and modulus <= MAX_RESIDUES:
                     return symbol.name, modulus
         for part in atom.parts:
-            found = _floor_by_constant(part)
-            if found is not None:
-                return found
+            inner = _floor_by_constant(part)
+            if inner is not None:
+                return inner
     return None

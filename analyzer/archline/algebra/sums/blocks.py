@@ -1,4 +1,4 @@
-"""Sums of polynomials by Faulhaber's formula, and of floor(v/m) over v, for any m, by blocks of m values of v.
+"""Sums polynomials by Faulhaber's formula, and floor(v/m) over v, for any m, by blocks of m values of v.
 
 Differences of two floors or two maxima with arguments a known distance apart are conditions: max(0, e + 1) - max(0, e)
 is 1 where e >= 0; floor(e/m) - floor((e - t)/m), 0 <= t <= m, is 1 where e mod m < t.
@@ -34,11 +34,10 @@ class Pair:
 
     @property
     def most(self) -> Poly:
-        """The greatest value of the difference."""
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """An expression without this pair that is at least (`upper`) or at most the whole; None if no sign is known."""
+        """Return a bound without this pair, from above if `upper`, else below; None if the weight's sign is unknown."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):
@@ -47,15 +46,15 @@ class Pair:
 
 
 def clipped(atom: Atom, facts: Facts) -> Poly | None:
-    """The length of [a, b) within [c, d) as where b is in it less where a is, maxima without others in them.
+    """Write the length of the overlap of [a, b) and [c, d) by four maxima that are not nested; None for other atoms.
 
-    It is max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a; None for other atoms.
+    It is max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a.
     """
     if not isinstance(atom, a.PositivePart):
         return None
     argument = atom.argument
-    ends = [each for each in argument.atoms() if isinstance(each, a.PositivePart)]
-    if len(ends) != 2 or not all(each == ONE for each in (-argument.coefficients(end).get(1, ZERO) for end in ends)):
+    ends = [atom for atom in argument.atoms() if isinstance(atom, a.PositivePart)]
+    if len(ends) != 2 or not all(c == ONE for c in (-argument.coefficients(end).get(1, ZERO) for end in ends)):
         return None
     x, y = (end.argument for end in ends)
     whole = argument + Poly.of_atom(ends[0]) + Poly.of_atom(ends[1])
@@ -67,50 +66,50 @@ def clipped(atom: Atom, facts: Facts) -> Poly | None:
 
 
 def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
-    """The expression by an atom and one that goes with it; None where there is none."""
+    """Write the expression as a pair of the atom and a partner of equal form; None without a partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:
-        # It stands inside another atom, or in a power.
+        # The atom occurs inside another atom, or in a power.
         return None
-    weight, others = parts[1], parts.get(0, ZERO)
-    for partner in sorted(others.atoms(), key=str):
+    weight, remainder = parts[1], parts.get(0, ZERO)
+    for partner in sorted(remainder.atoms(), key=str):
         if type(partner) is not type(atom) or partner.parts[1:] != atom.parts[1:]:
             continue
-        if others.coefficients(partner).get(1) not in (-weight, weight.scaled(-2)):
+        if remainder.coefficients(partner).get(1) not in (-weight, weight.scaled(-2)):
             continue
-        rest = others + weight * Poly.of_atom(partner)
+        rest = remainder + weight * Poly.of_atom(partner)
         width = atom.parts[0] - partner.parts[0]
         for argument, sign in ((atom.parts[0], 1), (partner.parts[0], -1)):
             pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus(atom), rest)
             if _is_narrow(pair, facts):
                 return _narrower(pair)
-    return _alone(atom, weight, others, facts)
+    return _alone(atom, weight, remainder, facts)
 
 
-def _alone(atom: Atom, weight: Poly, others: Poly, facts: Facts) -> Pair | None:
-    """Of a pair the facts may decide one: max(0, e + 1) is e + 1 where e >= -1, and max(0, e - 1) is 0 where e <= 1."""
+def _alone(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | None:
+    """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
     if not isinstance(atom, a.PositivePart):
         return None
-    rest = others + weight * (atom.argument + 1)
-    if len(rest.terms) < len(others.terms) and facts.nonnegative(atom.argument + 1):
+    rest = remainder + weight * (atom.argument + 1)
+    if len(rest.terms) < len(remainder.terms) and facts.nonnegative(atom.argument + 1):
         return Pair(-weight, atom.argument + 1, ONE, None, rest)
     if facts.nonnegative(1 - atom.argument):
-        return Pair(weight, atom.argument, ONE, None, others)
+        return Pair(weight, atom.argument, ONE, None, remainder)
     return None
 
 
 def _narrower(pair: Pair) -> Pair:
-    """Where it takes more than half of a number of residues, or away: 1 less the pair that takes the others."""
+    """Write a condition on more than half of the residues as 1 less the condition on the remaining ones."""
     modulus, width = pair.modulus, pair.width
     if modulus is None or not modulus.is_constant or not width.is_constant:
         return pair
-    others = modulus - width
+    remaining = modulus - width
     negative = all(coefficient < 0 for coefficient in pair.weight.terms.values())
-    if others.constant_term > width.constant_term or (others == width and not negative):
+    if remaining.constant_term > width.constant_term or (remaining == width and not negative):
         return pair
-    return Pair(-pair.weight, pair.argument + others, others, modulus, pair.rest + pair.weight)
+    return Pair(-pair.weight, pair.argument + remaining, remaining, modulus, pair.rest + pair.weight)
 
 
 def _modulus(atom: Atom) -> Poly | None:
@@ -123,7 +122,7 @@ def _is_narrow(pair: Pair, facts: Facts) -> bool:
 
 @cache
 def _faulhaber(power: int) -> tuple[fmpq, ...]:
-    """Coefficients of S(x) = sum of k^power for 0 <= k < x, from the constant up."""
+    """Return the coefficients of S(x) = sum of k^power for 0 <= k < x, constant first. Raises TooComplexError."""
     if power > MAX_DEGREE:
         raise TooComplexError(f"a sum of a degree above {MAX_DEGREE}")
     # (x+1)^(p+1) - x^(p+1) = sum over j <= p of C(p+1, j) x^j, summed over x and solved for S_p.
@@ -136,7 +135,10 @@ def _faulhaber(power: int) -> tuple[fmpq, ...]:
 
 
 def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
-    """F(at) where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x."""
+    """Return F(at), where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x.
+
+    Raises TooComplexError for negative or high powers of the variable.
+    """
     if not at:
         return ZERO
     result = ZERO
@@ -154,15 +156,15 @@ def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
     return result
 
 
-# Variables of the sums inside; no name of a program has a quote in it.
+# Variables of inner sums; names of programs have no quotes.
 _BLOCK, _PLACE = "block'", "place'"
 
 
 def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """The sum for lo <= v < hi of a polynomial in v and floor((v + c)/m); None for other forms.
+    """Return the sum for lo <= v < hi of a polynomial in v and floor((v + c)/m); None for other forms.
 
-    With v + c = m*q + r it is that over the blocks before q, of m values each, and over the r first values of block q.
-    Both are polynomials in q and r, which hold for every integer q: so the sum is a difference of its two ends.
+    For v + c = m*q + r it is the sum over the blocks before q, of m values each, and over the first r values of block
+    q. Both are polynomials in q and r, valid for every integer q, so the sum is a difference of values at its ends.
     """
     shift = atom.argument - Poly.symbol(variable)
     parts = value.coefficients(atom)
@@ -181,7 +183,7 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
 
     def up_to(end: Poly) -> Poly:
         count = facts.simplify(end + shift)
-        # No more values than a block has are those of the first one, all of it too.
+        # At most m values lie in the first block, including all of it.
         first = count.is_constant and facts.nonnegative(count) and facts.nonnegative(modulus - count)
         number = ZERO if first else facts.simplify(a.floor_div(count, modulus))
         rest = facts.simplify(count - modulus * number)
@@ -191,7 +193,7 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
 
 
 def _divisor(modulus: Poly, facts: Facts) -> Poly:
-    """The modulus, which is at least 1 inside the range: where it is less, that is empty, and any other will do."""
+    """Return max(1, modulus): it is >= 1 in the range unless the range is empty, where any other value will do."""
     return facts.maximum(modulus, ONE)
 
 
@@ -202,9 +204,9 @@ def _is_polynomial(value: Poly, variable: str) -> bool:
 
 
 def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) -> Poly | None:
-    """The sum for lo <= v < hi of w*floor((v + c)/2), w free of v; None for other forms.
+    """Return the sum for lo <= v < hi of w*floor((v + c)/2), w free of v; None for other forms.
 
-    It is half that of v + c, less half of how many of these are odd.
+    It is half of the sum of v + c, less half of the number of odd v + c.
     """
     shift = atom.argument - Poly.symbol(variable)
     parts = value.coefficients(atom)
@@ -212,32 +214,32 @@ def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) ->
         return None
     if not a.is_integral(shift):
         return None
-    all_of_them = antidifference(atom.argument, variable, hi) - antidifference(atom.argument, variable, lo)
+    unrounded = antidifference(atom.argument, variable, hi) - antidifference(atom.argument, variable, lo)
     odd = a.floor_div(hi + shift, 2 * ONE) - a.floor_div(lo + shift, 2 * ONE)
-    return parts[1] * (all_of_them - odd) / 2
+    return parts[1] * (unrounded - odd) / 2
 
 
 def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """The sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), t free of v; None for others.
+    """Return the sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), t free of v; else None.
 
-    Where w is free of v it telescopes: what is left at an end v + c = m*q + r is the sum of floor(j/m) over the t
-    values of j below it, t*q - max(0, t - r). Where t is 1, it is the sum of the polynomial w at v = m*q - c.
+    If w is free of v it telescopes: the remainder at an end v + c = m*q + r is the sum of floor(j/m) over the t values
+    of j below it, t*q - max(0, t - r). If t is 1, it is the sum of the polynomial w at v = m*q - c.
     """
     shift = pair.argument - Poly.symbol(variable)
     modulus, width = pair.modulus, pair.width
     if modulus is None or variable in shift.names | modulus.names | width.names:
         return None
-    if not all(facts.integral(each) for each in (shift, modulus, width)):
+    if not all(facts.integral(part) for part in (shift, modulus, width)):
         return None
     modulus = _divisor(modulus, facts)
     if variable in pair.weight.names:
         if width != ONE or not _is_polynomial(pair.weight, variable):
             return None
-        met = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
+        at_multiples = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
         ends = [_window_end(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
-        return antidifference(met, _BLOCK, ends[1]) - antidifference(met, _BLOCK, ends[0])
-    before, behind = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
-    return pair.weight * (behind - before)
+        return antidifference(at_multiples, _BLOCK, ends[1]) - antidifference(at_multiples, _BLOCK, ends[0])
+    before, after = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
+    return pair.weight * (after - before)
 
 
 def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
@@ -249,7 +251,7 @@ def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
 
 
 def root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
-    """Sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1): floor(sqrt(t)) counts the k >= 1 with k^2 <= t."""
+    """Return the sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1), counting k >= 1 with k^2 <= t."""
     root = a.isqrt_of(last)
     number = Symbol("k'")
     below = antidifference(weight, variable, Poly.of_atom(number, 2))
@@ -258,7 +260,7 @@ def root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
 
 
 def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
-    """Sum of weight(t)*ceil(log2 t) for 1 <= t <= count: ceil(log2 t) counts the j >= 0 with t > 2^j."""
+    """Return the sum of weight(t)*ceil(log2 t) for 1 <= t <= count, counting j >= 0 with t > 2^j."""
     if not count:
         return ZERO
     depth = a.ceil_log2(count)
@@ -272,7 +274,7 @@ def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
 
 
 def power_weights(weight: Poly, variable: str, ratio: fmpq) -> Poly:
-    """The q with q(v + 1)*ratio - q(v) = weight(v)."""
+    """Return the q with q(v + 1)*ratio - q(v) = weight(v). Raises TooComplexError for high degrees."""
     symbol = Symbol(variable)
     parts = weight.coefficients(symbol)
     degree = max(parts)

@@ -1,8 +1,8 @@
-"""Sums over a loop variable in closed form.
+"""Sums expressions over a loop variable in closed form.
 
 Polynomials by Faulhaber's formula; max and indicators by splitting the range where they change; floors by residues or
 blocks; ceil(log2) and powers by geometric sums, floor(sqrt) by squares; gaps of offsets, and tiles cut off at an edge,
-by telescoping. What none of these reaches raises `UnresolvedError`; `archline.algebra.relax` then bounds it.
+by telescoping. Other sums raise `UnresolvedError`; `archline.algebra.relax` then bounds them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from archline.records import record
 
 MAX_RESIDUES = 24
 MAX_UNROLLED = 8
-"""Iterations that are added up one by one where levels of a tree depend on them."""
+"""Iterations that are summed one by one if levels of a tree depend on them."""
 
 
 class UnresolvedError(Exception):
@@ -45,23 +45,23 @@ class UnresolvedError(Exception):
 
 
 Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
-"""What a value comes to for lo <= variable < hi under facts. Raises UnresolvedError."""
+"""A sum or maximum of a value over lo <= variable < hi under facts. Raises UnresolvedError."""
 
 
 def remembered(operation: Over) -> Over:
-    """The operation, which looks for nothing twice under the same facts: windows and lines share much."""
-    found: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
+    """Cache the results and failures of an operation for each `Facts`, as windows and lines repeat sums."""
+    caches: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
 
     @wraps(operation)
     def run(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-        known = found.setdefault(facts, {})
+        results = caches.setdefault(facts, {})
         key = value, variable, lo, hi
-        if key not in known:
+        if key not in results:
             try:
-                known[key] = operation(value, variable, lo, hi, facts)
+                results[key] = operation(value, variable, lo, hi, facts)
             except UnresolvedError as problem:
-                known[key] = UnresolvedError(problem.atom, problem.variable)
-        result = known[key]
+                results[key] = UnresolvedError(problem.atom, problem.variable)
+        result = results[key]
         if isinstance(result, UnresolvedError):
             raise UnresolvedError(result.atom, result.variable)
         return result
@@ -71,9 +71,9 @@ def remembered(operation: Over) -> Over:
 
 @remembered
 def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """The sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
+    """Return the sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
     total = _sum_over(value, variable, lo, hi, facts)
-    # What is counted in lines is bounded soon after.
+    # Counts of lines are bounded soon after, so reducing them is wasted.
     return total if "L" in total.names else reduced(total, facts)
 
 
@@ -92,35 +92,35 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     if period is not None:
         return _sum_by_residues(value, period, variable, lo, hi, facts)
     if _has_products(hard, variable):
-        # What remainders are made of cancels only where it stays together.
+        # The terms of remainders cancel only if they stay together.
         hard, easy = value, ZERO
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
     for atom in _of_powers(hard, variable):
-        chosen, others = _with_atom(hard, atom)
+        chosen, remaining = _with_atom(hard, atom)
         telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
         if telescoped is not None:
-            return result + telescoped + _sum(others, variable, lo, hi, facts, inside)
+            return result + telescoped + _sum(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
         inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
-        if any(isinstance(each, a.Floor) and depends(each, variable) for each in inner):
-            chosen, others = _with_atom(hard, atom)
+        if any(isinstance(factor, a.Floor) and depends(factor, variable) for factor in inner):
+            chosen, remaining = _with_atom(hard, atom)
             if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is not None:
                 result = result + _sum_of_parts(cut, variable, lo, hi, facts)
-                return result + _sum(others, variable, lo, hi, facts, inside) if others else result
+                return result + _sum(remaining, variable, lo, hi, facts, inside) if remaining else result
     atom = innermost(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
-    chosen, others = _with_atom(hard, atom)
+    chosen, remaining = _with_atom(hard, atom)
     if isinstance(atom, a.Offset | a.PositivePart | a.Floor):
-        paired = _telescope_pair(chosen, others, atom, variable, lo, hi)
+        paired = _telescope_pair(chosen, remaining, atom, variable, lo, hi)
         if paired is not None:
             return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
     if isinstance(atom, a.Floor):
         return result + _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
-    if others:
-        result = result + _sum(others, variable, lo, hi, facts, inside)
+    if remaining:
+        result = result + _sum(remaining, variable, lo, hi, facts, inside)
     telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
     if telescoped is not None:
         return result + telescoped
@@ -140,11 +140,11 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
 
 
 def _one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """The sum of few iterations on which levels of a tree depend, which have closed forms for many only."""
+    """Sum few iterations on which levels of a tree depend, for which closed forms need many iterations; else None."""
     count = hi - lo
     if not count.is_constant or count.constant_term > MAX_UNROLLED:
         return None
-    if not any(isinstance(each, a.CeilLog2) and depends(each, variable) for each in value.atoms_within()):
+    if not any(isinstance(atom, a.CeilLog2) and depends(atom, variable) for atom in value.atoms_within()):
         return None
     return total(
         facts.simplify(value.substitute({variable: lo + number})) for number in range(int(count.constant_term))
@@ -152,52 +152,52 @@ def _one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) ->
 
 
 def _of_powers(value: Poly, variable: str) -> Iterator[Atom]:
-    """Each max(0, e) of which e has powers: it may be known but in the last iteration, as 2^s <= P < 2^(s + 1).
+    """Yield max(0, e) and floor(e/m) with powers in e or m.
 
-    And each floor(e/m) of which m has some: it may be a difference of two that telescope.
+    The maximum may be decided except in the last iteration, as in 2^s <= P < 2^(s + 1); such floors may telescope.
     """
     for atom in value.atoms():
         inner = atom.parts[-1].atoms() if isinstance(atom, a.PositivePart | a.Floor) else ()
-        if any(isinstance(each, a.Exponential) and depends(each, variable) for each in inner):
+        if any(isinstance(factor, a.Exponential) and depends(factor, variable) for factor in inner):
             yield atom
 
 
 # Parts of an expression
 def depends(atom: Atom, variable: str) -> bool:
-    """Whether a composite atom contains the variable."""
+    """Test whether a composite atom contains the variable."""
     return not isinstance(atom, Symbol) and variable in atom.names
 
 
 def separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
-    """Terms with a composite atom in the variable, and the rest."""
+    """Split a value into terms with a composite atom in the variable, and the rest."""
     hard = {m: c for m, c in value.terms.items() if any(depends(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
     return Poly(hard), Poly(easy)
 
 
 def _with_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
-    """Terms in which the atom occurs, at any depth, and the rest."""
-    chosen = {m: c for m, c in value.terms.items() if any(contains(each, atom) for each, _ in m)}
+    """Split a value into terms in which the atom occurs, at any depth, and the rest."""
+    chosen = {m: c for m, c in value.terms.items() if any(contains(factor, atom) for factor, _ in m)}
     return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
 
 
 def contains(outer: Atom, atom: Atom) -> bool:
-    """Whether an atom is or holds another one."""
-    return outer == atom or any(contains(each, atom) for part in outer.parts for each in part.atoms())
+    """Test whether an atom equals or contains another one."""
+    return outer == atom or any(contains(inner, atom) for part in outer.parts for inner in part.atoms())
 
 
 def innermost(value: Poly, variable: str) -> Atom:
-    """A composite atom in the variable none of whose parts has another one; logarithms last."""
+    """Return a composite atom in the variable without another one inside; logarithms are chosen last."""
 
     def search(atom: Atom) -> Iterator[Atom]:
-        below = [each for part in atom.parts for each in part.atoms() if depends(each, variable)]
+        below = [inner for part in atom.parts for inner in part.atoms() if depends(inner, variable)]
         if not below:
             yield atom
-        for each in below:
-            yield from search(each)
+        for inner in below:
+            yield from search(inner)
 
-    found = {each for atom in value.atoms() if depends(atom, variable) for each in search(atom)}
-    return min(found, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
+    candidates = {inner for atom in value.atoms() if depends(atom, variable) for inner in search(atom)}
+    return min(candidates, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
 
 
 _PRIORITY: dict[type, int] = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor: 3, a.CeilLog2: 5, a.Exponential: 4}
@@ -214,7 +214,7 @@ def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
 
 # Telescoping
 def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
-    """Sum c*A(v), c free of v: of a gap at once; otherwise where A(v - 1) is known on the whole range."""
+    """Sum c*A(v), c free of v: a gap by its segments, others if A(v - 1) is known on the whole range; else None."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:
         return None
@@ -224,11 +224,11 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
         covered = covered_segments(atom, variable, lo, hi)
         if covered is None:
             return None
-        start, end = (a.offset(atom.segments, each) for each in covered)
+        start, end = (a.offset(atom.segments, index) for index in covered)
         return coefficient * (end - start)
     now = Poly.symbol(variable)
     if isinstance(atom, a.Floor):
-        # floor((e + m/2)/m) is floor(2*e/m) - floor(e/m), and these telescope where m doubles.
+        # floor((e + m/2)/m) -> floor(2*e/m) - floor(e/m), which telescopes if m doubles
         half, rest = atom.modulus / 2, atom.argument - atom.modulus / 2
         if variable in rest.names or atom.modulus.substitute({variable: now - 1}) != half:
             return None
@@ -237,7 +237,7 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
     before = inside.simplify(itself.substitute({variable: now - 1}))
-    if any(depends(each, variable) and not isinstance(each, a.Exponential) for each in before.atoms()):
+    if any(depends(inner, variable) and not isinstance(inner, a.Exponential) for inner in before.atoms()):
         return None
     last = facts.simplify(itself.substitute({variable: hi - 1}))
     first = facts.simplify(itself.substitute({variable: lo - 1}))
@@ -245,7 +245,7 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
 
 
 def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:
-    """The segments [start, end) that gap(c + v) or gap(c - v) meets for lo <= v < hi; None for other indices."""
+    """Return the segments [start, end) of gap(c + v) or gap(c - v) for lo <= v < hi; None for other indices."""
     if any(variable in part.names for part in gap.segments.parts):
         return None
     now = Poly.symbol(variable)
@@ -259,26 +259,26 @@ def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Pol
 def _telescope_pair(
     value: Poly, others: Poly, atom: a.Offset | a.PositivePart | a.Floor, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly] | None:
-    """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it."""
+    """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it; None if A(v + 1) is missing."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:
         return None
     now, itself = Poly.symbol(variable), Poly.of_atom(atom)
     for shift in (1, -1):
         partner = itself.substitute({variable: now + shift})
-        left = others + parts[1] * partner
-        if len(left.atoms()) < len(others.atoms()):
+        remaining = others + parts[1] * partner
+        if len(remaining.atoms()) < len(others.atoms()):
             # A(v) - A(v + shift), with A(v + shift) among the other terms, runs from one end to the other.
             lower = itself if shift == 1 else partner
             ends = lower.substitute({variable: lo}) - lower.substitute({variable: hi})
-            return (parts[1] * ends).scaled(shift), left
+            return (parts[1] * ends).scaled(shift), remaining
     return None
 
 
 # Sign changes
 @record(slots=True)
 class Cut:
-    """A range in two parts, the second of which begins at a point, moved into the range; the value on each of them."""
+    """A range in two parts; the second begins at a point, `middle` when moved into the range; a value on each part."""
 
     point: Poly
     middle: Poly
@@ -287,7 +287,7 @@ class Cut:
 
 
 def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Cut | None:
-    """The cut where a condition on the variable changes, of which the atom is an indicator with another one."""
+    """Return the cut where a condition changes whose indicator the atom forms with another one, else None."""
     pair = pair_of(value, atom, inside)
     if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
         return None
@@ -297,12 +297,12 @@ def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Fa
 
 
 def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Cut | None:
-    """The cut where the argument of a max(0, e) changes its sign."""
+    """Return the cut where the argument of a max(0, e) changes its sign, else None."""
     change = threshold(atom, variable, facts) if isinstance(atom, a.PositivePart) else None
     if change is None:
         return None
     point, rising = change
-    # Where the argument is 0 both branches agree, so a unit slope may as well change one step on; the shorter wins.
+    # At argument 0 both branches agree, so a unit slope may change one step later; the shorter point is chosen.
     points = (point, point + (1 if rising else -1)) if _unit_slope(atom, variable) else (point,)
     ends = value.with_atom(atom, ZERO), value.with_atom(atom, atom.parts[0])
     return _cut(change, points, ends, lo, hi, facts)
@@ -311,13 +311,13 @@ def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Pol
 def _cut(
     change: tuple[Poly, bool], points: tuple[Poly, ...], ends: tuple[Poly, Poly], lo: Poly, hi: Poly, facts: Facts
 ) -> Cut:
-    clamped = {reduced(facts.minimum(facts.maximum(facts.simplify(each), lo), hi), facts): each for each in points}
+    clamped = {reduced(facts.minimum(facts.maximum(facts.simplify(point), lo), hi), facts): point for point in points}
     middle = min(clamped, key=complexity)
     return Cut(clamped[middle], middle, *(ends if change[1] else ends[::-1]))
 
 
 def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
-    """Where the argument changes sign: (t, rising): nonnegative from t on if rising, else below t. None: unknown."""
+    """Return (t, rising): the argument is nonnegative from t on if rising, else below t; None if unknown."""
     parts = without_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None
@@ -330,12 +330,12 @@ def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, 
 
 
 def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
-    """An integer of the same sign without the only floor in it, or in a variable.
+    """Return an integer of the same sign without the only floor, or the only floor in a variable.
 
-    That of floor(e/m) + c is e + c*m, and that of c - floor(e/m) is c*m + m - 1 - e.
+    floor(e/m) + c -> e + c*m, and c - floor(e/m) -> c*m + m - 1 - e
     """
     rounded = [
-        each for each in value.atoms() if isinstance(each, a.Floor) and (not variable or depends(each, variable))
+        atom for atom in value.atoms() if isinstance(atom, a.Floor) and (not variable or depends(atom, variable))
     ]
     if len(rounded) != 1 or not facts.integral((atom := rounded[0]).argument):
         return value
@@ -347,13 +347,13 @@ def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
 
 
 def complexity(value: Poly) -> tuple[int, int, int]:
-    """How long an expression is: composite atoms first."""
+    """Measure the length of an expression: composite atoms first, then terms."""
     composite = sum(1 for atom in value.atoms() if atom.parts)
     return composite, len(value.terms), len(value.key)
 
 
 def _unit_slope(atom: Atom, variable: str) -> bool:
-    """Whether the argument moves by 1 with the variable: what is rounded moves otherwise."""
+    """Test whether the argument moves by 1 with the variable, which excludes rounded arguments."""
     now, argument = Poly.symbol(variable), atom.parts[0]
     return any(variable not in (argument - slope * now).names for slope in (ONE, -ONE))
 
@@ -362,28 +362,28 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
     result = ZERO
     for part, start, end in ((cut.below, lo, cut.middle), (cut.above, cut.middle, hi)):
         if start != end and part:
-            there = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
-            part = there.simplify(part)
+            within = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
+            part = within.simplify(part)
             if separate(part, variable)[0] and facts.nonnegative(start + 1 - end):
                 result = result + (end - start) * facts.simplify(part.substitute({variable: start}))
             else:
-                result = result + _sum(part, variable, start, end, facts, there)
+                result = result + _sum(part, variable, start, end, facts, within)
     return result
 
 
 # Residues
 def _common_period(value: Poly, variable: str) -> int | None:
-    """A step at which all floors of an expression grow by integers, where products of floors ask for one."""
+    """Return a step at which all floors grow by integers if floors are multiplied, else None."""
     floors = [atom for atom in value.atoms() if depends(atom, variable)]
     if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
     periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
-    common = lcm(*(each or MAX_RESIDUES + 1 for each in periods))
+    common = lcm(*(period or MAX_RESIDUES + 1 for period in periods))
     return common if common <= MAX_RESIDUES else None
 
 
 def _has_products(value: Poly, variable: str) -> bool:
-    """Whether two floors in the variable are multiplied by each other."""
+    """Test whether two floors in the variable are multiplied by each other."""
     return any(
         sum(isinstance(atom, a.Floor) and depends(atom, variable) for atom, _ in monomial) > 1
         for monomial in value.terms
@@ -391,10 +391,10 @@ def _has_products(value: Poly, variable: str) -> bool:
 
 
 def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """The sum over each class of iterations that are a period apart, up to either end where they are counted from 0."""
+    """Sum each class of iterations a period apart; between other ends, as a difference of two sums from 0."""
     rounded = [atom for atom in value.atoms_within() if isinstance(atom, a.Floor) and variable in atom.names]
     if not lo.is_constant and facts.nonnegative(lo) and all(atom.names == {variable} for atom in rounded):
-        # From 0 on remainders are numbers; from lo on they are remainders of lo, and those of products.
+        # In sums from 0 remainders are numbers; in sums from lo they depend on lo, also in products.
         whole, before = (_sum_by_residues(value, period, variable, ZERO, end, facts) for end in (hi, lo))
         return whole - before
     result = ZERO
@@ -407,18 +407,18 @@ def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly
 
 
 def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    """Terms with floor((v + c)/m), and others, among them maybe a second such floor."""
-    chosen, left = _with_atom(value, atom)
+    """Sum terms with floor((v + c)/m) and further terms, which may contain a second such floor."""
+    chosen, remaining = _with_atom(value, atom)
     closed = parity_sum(chosen, atom, variable, lo, hi)
     if closed is None:
-        floors = [each for each in value.atoms() if isinstance(each, a.Floor) and variable in each.names]
-        if floors and all(_falls(each, variable) for each in floors):
+        floors = [floor for floor in value.atoms() if isinstance(floor, a.Floor) and variable in floor.names]
+        if floors and all(_falls(floor, variable) for floor in floors):
             backwards = value.substitute({variable: -Poly.symbol(variable)})
             return _sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
         pair = pair_of(value, atom, inside)
         if pair is not None:
             closed = window_sum(pair, variable, lo, hi, facts)
-            left = left if closed is None else pair.rest
+            remaining = remaining if closed is None else pair.rest
     if closed is None:
         period = floor_period(atom, variable)
         if period is None:
@@ -427,19 +427,19 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
             closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
     if closed is None:
         raise UnresolvedError(atom, variable)
-    return closed + _sum(left, variable, lo, hi, facts, inside) if left else closed
+    return closed + _sum(remaining, variable, lo, hi, facts, inside) if remaining else closed
 
 
 def _falls(atom: a.Floor, variable: str) -> bool:
-    """Whether it is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
+    """Test whether the atom is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
     now = Poly.symbol(variable)
     return atom.modulus != 2 * ONE and any(
-        variable not in (atom.argument + each).names for each in (now, now * (1 - atom.modulus))
+        variable not in (atom.argument + term).names for term in (now, now * (1 - atom.modulus))
     )
 
 
 def floor_period(atom: a.Floor, variable: str) -> int | None:
-    """The step after which floor(e/m) grows by an integer in the variable; None where it is no small constant."""
+    """Return the step after which floor(e/m) grows by an integer in the variable; None unless it is small."""
     if not atom.modulus.is_constant or atom.modulus.constant_term.q != 1:
         return None
     parts = atom.argument.coefficients(Symbol(variable))
@@ -457,14 +457,17 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 def _by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
-    """p(v)*f(t) with t = r + v or r - v: the weight p in terms of t, called by the variable, and the ends of t."""
+    """Return p in terms of t and the ends of t for p(v)*f(t), t = r + v or r - v; else raise UnresolvedError."""
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)
-    clean = not any(depends(each, variable) for part in factor.values() for each in part.atoms())
+    clean = not any(depends(inner, variable) for part in factor.values() for inner in part.atoms())
     if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
         raise UnresolvedError(atom, variable)
     rest = parts.get(0, ZERO)
+    if not a.is_integral(rest):
+        # The sums run over integers t.
+        raise UnresolvedError(atom, variable)
     now = Poly.symbol(variable)
     if slope == ONE:
         return factor[1].substitute({variable: now - rest}), lo + rest, hi - 1 + rest
@@ -491,7 +494,7 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     parts = atom.exponent.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factors = value.coefficients(atom)
-    clean = not any(depends(each, variable) for part in factors.values() for each in part.atoms())
+    clean = not any(depends(inner, variable) for part in factors.values() for inner in part.atoms())
     integral = slope.is_constant and slope.constant_term.q == 1
     if set(parts) - {0, 1} or not integral or not clean or 0 in factors:
         raise UnresolvedError(atom, variable)
@@ -499,7 +502,7 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     for power, weight in factors.items():
         ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
         closed = power_weights(weight, variable, ratio)
-        for at, sign in ((hi, 1), (lo, -1)):
-            scale = a.exponential(atom.base, atom.exponent.substitute({variable: at}).scaled(power))
-            result = result + (closed.substitute({variable: at}) * scale).scaled(sign)
+        for end, sign in ((hi, 1), (lo, -1)):
+            scale = a.exponential(atom.base, atom.exponent.substitute({variable: end}).scaled(power))
+            result = result + (closed.substitute({variable: end}) * scale).scaled(sign)
     return result

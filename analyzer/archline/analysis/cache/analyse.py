@@ -15,6 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shortened, to_tree
+from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
 from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cache.footprint.references import build_references, without_remainders
@@ -31,7 +32,7 @@ from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_p
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
 from archline.analysis.cache.upper.split_outer import SplitLoopBound
-from archline.analysis.cost import AnyScheduleBound, ConditionalBound, Cost, HblTerm, Regime, Residency, ends_at, mapped
+from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, ends_at, map_cost
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
@@ -78,7 +79,7 @@ class MissBounds:
 
     def add_lower_bounds(self, sizes: Sizes) -> int:
         """Add up the bounds from below. Raises EvaluationError."""
-        return sum(each.at(sizes) for each in self.lower)
+        return sum(bound.at(sizes) for bound in self.lower)
 
     def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
         least = self.add_lower_bounds(sizes)
@@ -90,17 +91,17 @@ class MissBounds:
             lines, moved = self.everything.at(sizes)
             most = min(most, Fraction(moved)) if lines <= sizes["Z"] // sizes["L"] else most
         if most > RECOUNT_RATIO * least:
-            # Of what stands under conditions, fewer may be accessed than plans count.
+            # Plans count conditional accesses in full, and fewer may be made.
             with suppress(EvaluationError):
                 most = min(most, self._access_count_bound(sizes))
-        # Where no loop is entered, what holds in all iterations may come to less than nothing.
+        # If no loop is entered, a bound that assumes iterations may be negative.
         return Fraction(least), max(most, Fraction(0))
 
     def _access_count_bound(self, sizes: Sizes) -> Fraction:
-        found = self._access_cost
-        if found.upper is None:
-            raise EvaluationError(found.reason or "the number of accesses is unknown")
-        return ends_at(found, sizes)[1]
+        cost = self._access_cost
+        if cost.upper is None:
+            raise EvaluationError(cost.reason or "the number of accesses is unknown")
+        return ends_at(cost, sizes)[1]
 
     @cached_property
     def _access_cost(self) -> Cost:
@@ -131,13 +132,13 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound io by reuse of lines; if that fails, by the number of accesses."""
-    found = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
-    if found.status != "unknown":
-        return found
+    by_reuse = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
+    if by_reuse.status != "unknown":
+        return by_reuse
     accesses = _within_budget(algorithm, partial(_io_by_access_count, module, algorithm))
     if accesses.status == "unknown":
-        return found
-    return replace(accesses, metric="io", reason=found.reason, span=found.span)
+        return by_reuse
+    return replace(accesses, metric="io", reason=by_reuse.reason, span=by_reuse.span)
 
 
 def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
@@ -167,9 +168,9 @@ def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
 def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the number of accesses, as each access fetches at most one line."""
     with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-        found = accesses_of(module, algorithm)
-        if found.upper is None:
-            return found
+        accesses = accesses_of(module, algorithm)
+        if accesses.upper is None:
+            return accesses
         lines = _total_footprint(module, algorithm)
         touched = must_access(module, algorithm)
     least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
@@ -177,7 +178,7 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
     def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integer_point(point)
-        most = ends_at(found, sizes)[1]
+        most = ends_at(accesses, sizes)[1]
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
             most = min(most, everything)
@@ -185,24 +186,28 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
-    regimes = _from_below(least, found.regimes)
-    return replace(found, lower=least, regimes=regimes, ends=bounds_at, touched=touched.in_full(algorithm))
+    bounds = _from_below(least, accesses.by_case)
+    return replace(accesses, lower=least, bounds=bounds, ends=bounds_at, touched=touched.in_full(algorithm))
 
 
-def _from_below(lines: Poly, regimes: Iterable[Regime]) -> tuple[Regime, ...]:
-    """Return the regimes with a lower bound on `lines`, specialised to each regime."""
+def _from_below(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
+    """Return the bounds of pieces with a lower bound on `lines`, specialised to each piece."""
     return tuple(
-        replace(regime, lower=_common_case_value(lines, regime.cases) if regime.upper else ZERO) for regime in regimes
+        bound
+        if bound.side == "upper"
+        else replace(bound, value=_common_case_value(lines, piece.where.cases) if piece.upper else ZERO)
+        for piece in pieces
+        for bound in piece.bounds
     )
 
 
 def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
     """Return an amount under the facts of several cases if it is the same in all; else the amount itself."""
-    found = {
+    values = {
         facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
         for facts in cases
     }
-    return found.pop() if len(found) == 1 else lines
+    return values.pop() if len(values) == 1 else lines
 
 
 def _constant_symbols(facts: Facts) -> dict[str, Poly]:
@@ -229,39 +234,40 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     many lines as the writes alone would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Lowering(module).trace(algorithm)
-    found = build_references(iter_accesses(nodes), scope.facts, traffic)
-    if not found:
+    refs = build_references(iter_accesses(nodes), scope.facts, traffic)
+    if not refs:
         return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
     points = sample_sizes(algorithm, scope)
-    planners = [AllocationPlanner(each, scope.facts, points) for each in (found, without_remainders(found)) if each]
+    planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
     by = {plan: planner for planner in planners for plan in planner.plans()}
     if not by:
         raise UnboundedError
     upper = PlanUpperBound(list(by), scope.facts)
     lower, phases = lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
     best = pareto_plans(by, points)
-    all_ = total_footprint(found, scope.facts)
+    all_ = total_footprint(refs, scope.facts)
     written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
     alternatives = (
-        *(replace(_conditional_bound(plan, planners[0], False), lean=True) for plan in small),
-        *(_conditional_bound(plan, by[plan], False) for plan in by if plan not in best),
-        *(_conditional_bound(plan, by[plan], True) for plan in best),
+        *(_conditional_bound(plan, planners[0], "growth") for plan in small),
+        *(_conditional_bound(plan, by[plan], "values") for plan in by if plan not in best),
+        *(_conditional_bound(plan, by[plan], "page") for plan in best),
     )
     if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
         fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
-        alternatives = (*alternatives, replace(fitting, upper=all_.lines(scope.facts, moved=True)))
+        alternatives = (*alternatives, replace(fitting, value=all_.lines(scope.facts, moved=True)))
     some = scope.facts.with_nonnegative(ONE_LINE)
-    known = next((each for each in reversed(alternatives) if each.shown and _holds_everywhere(each, some)), None)
+    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
+    always = next((bound for bound in shown if _holds_everywhere(bound, some)), None)
     again = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
-    most = (known or alternatives[-1]).upper
+    most = (always or alternatives[-1]).value
 
     def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
@@ -272,21 +278,23 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         "bounded",
         once,
         most,
-        alternatives=alternatives,
-        lowers=levels[1:],
+        bounds=(
+            *reversed(alternatives),
+            *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
+        ),
         orderless=None if traffic else orderless,
         ends=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
-    return cost if known else _or_all_accesses(cost, counted())
+    return cost if always else _or_all_accesses(cost, counted())
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
     """Bound the lines that accesses move: each access fetches one and, with `traffic`, writes it back."""
-    found = accesses_of(module, algorithm)
-    if not traffic or found.upper is None:
-        return found
-    return mapped(found, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
+    accesses = accesses_of(module, algorithm)
+    if not traffic or accesses.upper is None:
+        return accesses
+    return map_cost(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
@@ -304,9 +312,9 @@ def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
-def _holds_everywhere(alternative: ConditionalBound, facts: Facts) -> bool:
+def _holds_everywhere(alternative: Bound, facts: Facts) -> bool:
     """Test whether the needs of a conditional bound are nonnegative whenever the facts hold."""
-    needs = alternative.needs
+    needs = alternative.where.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
 
@@ -318,8 +326,8 @@ def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    every = ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None)
-    return replace(cost, upper=accesses.upper, alternatives=(every, *cost.alternatives))
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line))
+    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), every, *cost.by_loop))
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -344,30 +352,28 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
         if body.boxes or not most:
-            # Of what lies between the ends of a call by indices, little may be accessed.
+            # A call by indices may access few of the elements between its ends.
             most.append(ends_at(accesses, sizes)[1])
         return max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most)
 
-    known: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
+    growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
         key = tuple(map(format_fact, facts))
-        if key not in known:
+        if key not in growths:
             try:
-                known[key] = io_growth_of_recursion(recursions, facts)
+                growths[key] = io_growth_of_recursion(recursions, facts)
             except UnsolvedRecursionError as problem:
-                known[key] = str(problem)
-        return known[key]
+                growths[key] = str(problem)
+        return growths[key]
 
-    plain = not accesses.regimes
-    alternatives = [ConditionalBound(_some_line, (ONE_LINE,), accesses.upper, lambda: None, shown=plain)]
-    if not recursions.has_local_arrays:
-        alternatives.append(_all_arrays_fit_bound(restore(body.given)))
+    shown: Shown = "values" if accesses.by_case else "page"
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line), shown=shown)
+    fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        regimes=_from_below(below.touched, accesses.regimes),
-        alternatives=tuple(alternatives),
+        bounds=(*fitting, every, *_from_below(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
@@ -383,9 +389,9 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
     )
 
 
-def _all_arrays_fit_bound(lines: Poly) -> ConditionalBound:
+def _all_arrays_fit_bound(lines: Poly) -> Bound:
     """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
-    return ConditionalBound(lambda: _at_least(_times_line(lines)), (WORDS - LINE * lines,), lines, lambda: None)
+    return Bound("upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_at_least(_times_line(lines)),)))
 
 
 def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -398,7 +404,7 @@ def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: bool) -> ConditionalBound:
+def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: Shown) -> Bound:
     """Convert an allocation plan to a bound with the condition under which the plan fits."""
     restore, room = planner.facts.restore, planner.room
 
@@ -409,23 +415,25 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
             return None
         return [list(map(room, need)) for need in needs], restore(misses)
 
-    misses = planner.facts.positive_part(plan.misses) if shown and _may_be_negative(plan.misses) else plan.misses
-    return ConditionalBound(
-        partial(_fit_condition, plan, planner),
-        tuple(map(room, plan.needs)),
+    misses = plan.misses
+    if shown == "page" and _may_be_negative(misses):
+        misses = planner.facts.positive_part(misses)
+    return Bound(
+        "upper",
         restore(misses),
-        unrounded_form,
-        shown,
-        lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
+        Region(tuple(map(room, plan.needs)), written=lambda: (_fit_condition(plan, planner),)),
+        shown=shown,
+        smooth=unrounded_form,
+        keeping=lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
     )
 
 
 def _may_be_negative(misses: Poly) -> bool:
     """Test whether a number of misses is negative at some small sizes, as when a loop has no iterations."""
     names = sorted(misses.names)
-    sizes = (dict(zip(names, each, strict=False)) for each in product((1, 3), repeat=min(len(names), MAX_SIZES)))
+    sizes = (dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_SIZES)))
     try:
-        return any(evaluate(misses, dict.fromkeys(names, 1) | each) < 0 for each in sizes)
+        return any(evaluate(misses, dict.fromkeys(names, 1) | point) < 0 for point in sizes)
     except EvaluationError:
         return True
 
@@ -449,16 +457,16 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     """The condition on Z under which a plan fits, without needs that another need dominates."""
     needs: list[Poly] = []
     for need in plan.needs:
-        if not any(planner.facts.nonnegative(other - need) for other in needs):
-            needs = [other for other in needs if not planner.facts.nonnegative(need - other)]
+        if not any(planner.facts.nonnegative(existing - need) for existing in needs):
+            needs = [existing for existing in needs if not planner.facts.nonnegative(need - existing)]
             needs.append(need)
-    found = [_times_line(planner.facts.restore(need)) for need in needs]
-    return _at_least(found[0] if len(found) == 1 else b.call("max", *found))
+    words = [_times_line(planner.facts.restore(need)) for need in needs]
+    return _at_least(words[0] if len(words) == 1 else b.call("max", *words))
 
 
-def _some_line() -> s.Fact:
+def _some_line() -> tuple[s.Fact, ...]:
     """The condition that the cache has at least one line: Z >= L."""
-    return _at_least(b.name("L"))
+    return (_at_least(b.name("L")),)
 
 
 def _at_least(words: s.Expr) -> s.Fact:
@@ -467,5 +475,4 @@ def _at_least(words: s.Expr) -> s.Fact:
 
 
 def _times_line(lines: Poly) -> s.Expr:
-    """Convert a number of lines to an expression of words."""
     return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])

@@ -7,7 +7,7 @@ from math import inf
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import ConditionalBound
+from archline.analysis.bounds import Bound
 from archline.expr.intervals import EvaluationError
 from archline.growth.leading_terms import CACHE
 
@@ -17,43 +17,43 @@ ALIKE = 0.02
 """Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
-"""Sizes for comparisons: the first extent of arrays with the step to the next, and other sizes likewise."""
+"""Sizes for comparisons: the first value and the step to the next one, for extents of arrays and for other sizes."""
 
 
-def select_regimes(found: Sequence[ConditionalBound]) -> Sequence[ConditionalBound]:
+def select_regimes(regimes: Sequence[Bound]) -> Sequence[Bound]:
     """Select at most MAX_REGIMES bounds to show, ordered by the lines that they need.
 
     The last bound with a constant number of lines and the last one of all are kept, and between them the bounds
     that save most. Of bounds that need about the same lines the last is kept, of bounds with about the same misses
     the first.
     """
-    point = point_of(found)
-    shown: list[ConditionalBound] = []
-    for each in found:
+    point = point_of(regimes)
+    shown: list[Bound] = []
+    for regime in regimes:
         if (
             shown
-            and is_constant(shown[-1]) == is_constant(each)
-            and (is_constant(each) or words_needed(each, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
+            and is_constant(shown[-1]) == is_constant(regime)
+            and (is_constant(regime) or words_needed(regime, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
         ):
             shown.pop()
-        if not shown or miss_bound(each, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
-            shown.append(each)
-    values = [miss_bound(each, point) for each in shown]
+        if not shown or miss_bound(regime, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
+            shown.append(regime)
+    values = [miss_bound(regime, point) for regime in shown]
     while len(shown) > REGIMES:
-        # The step from the one before that saves the least is left out.
+        # The regime that saves the least over its predecessor is left out.
         least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
         del shown[least], values[least]
     return shown
 
 
-def is_constant(regime: ConditionalBound) -> bool:
+def is_constant(regime: Bound) -> bool:
     """Test whether the number of lines that a bound needs is independent of the sizes."""
-    return all(need.names <= CACHE for need in regime.needs)
+    return all(need.names <= CACHE for need in regime.where.needs)
 
 
-def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
+def point_of(regimes: Iterable[Bound]) -> dict[str, int]:
     """Choose sizes at which regimes are compared: arrays are large, blocks smaller, all sizes distinct."""
-    values = [value for regime in regimes for value in (regime.upper, *regime.needs)]
+    values = [value for regime in regimes for value in (regime.value, *regime.where.needs)]
     extents = {name for regime in regimes for kept in regime.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
     scales = (
@@ -63,14 +63,14 @@ def point_of(regimes: Iterable[ConditionalBound]) -> dict[str, int]:
     return {**point, "L": LINE, "Z": 0}
 
 
-def words_needed(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+def words_needed(regime: Bound, point: Mapping[str, int]) -> float:
     """Evaluate the number of words that a bound needs of the cache."""
-    return max(-value_at(need, point) for need in regime.needs)
+    return max(-value_at(need, point) for need in regime.where.needs)
 
 
-def miss_bound(regime: ConditionalBound, point: Mapping[str, int]) -> float:
+def miss_bound(regime: Bound, point: Mapping[str, int]) -> float:
     """Evaluate the upper bound on misses."""
-    return value_at(regime.upper, point)
+    return value_at(regime.value, point)
 
 
 def value_at(value: Poly, point: Mapping[str, int]) -> float:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import Cost, map_cost
 from archline.expr import build as b
 from archline.expr.text import phrase
 from archline.growth.growths import order
@@ -22,6 +22,7 @@ from archline.language.call_graph import local_arrays
 from archline.language.model import Module
 from archline.records import record, replace
 
+Ends = tuple[Fraction, Fraction]
 ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
 
 
@@ -36,25 +37,17 @@ def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | st
         return Cost(metric, "unknown", None, None, reason, local.span)
     count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
 
-    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def bounds_at(point: Mapping[str, int | Fraction], misses: Ends) -> Ends:
         assert io.lower is not None
-        _, most = ends_at(io, point)
-        return evaluate(io.lower, point), most * (point[processors] if isinstance(processors, str) else processors)
+        return evaluate(io.lower, point), misses[1] * evaluate(count, point)
 
-    alternatives = tuple(replace(each, upper=each.upper * count, keeping=tuple) for each in io.alternatives)
-    regimes = tuple(replace(each, upper=each.upper * count) for each in io.regimes)
-    # A line that is touched is fetched by one processor at least.
+    # A line that is touched is fetched by one processor at least, whatever each loop fetches.
+    together = map_cost(io, lambda once: once, lambda most: most * count, bounds_at)
     return replace(
-        io,
+        together,
         metric=metric,
         status=io.status if io.status == "declared" or processors == 1 else "bounded",
-        upper=io.upper * count,
-        regimes=regimes,
-        alternatives=alternatives,
-        lowers=(),
-        orders=None,
-        orderless=None,
-        ends=bounds_at,
+        bounds=tuple(replace(bound, keeping=tuple) for bound in together.bounds if not bound.by),
         least_at=None,
     )
 

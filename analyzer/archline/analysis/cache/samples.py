@@ -52,7 +52,7 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
     if signature.indices:
-        # Indices are where the declaration allows them.
+        # Indices are drawn from their declared ranges.
         known = index_declaration(algorithm, scope)
         for scale in SCALES:
             search = search_of(algorithm, scope, names, algorithm.where)
@@ -60,8 +60,8 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
         return
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
-    offsets = [each.type for each in algorithm.parameters if isinstance(each.type, s.OffsetsType)]
-    totals = s.names(tuple(each.into for each in offsets)) | s.names(tuple(each.longest for each in offsets))
+    offsets = [parameter.type for parameter in algorithm.parameters if isinstance(parameter.type, s.OffsetsType)]
+    totals = s.names(tuple(kind.into for kind in offsets)) | s.names(tuple(kind.longest for kind in offsets))
     for total in (SPARSE // 8, SPARSE * 8) if totals & set(names) else ():
         # Most segments are empty, or all are long.
         yield {name: total if name in totals else SPARSE for name in names}
@@ -84,11 +84,11 @@ class SampledAmounts:
 
     def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
         """The bounds that are greatest at some point, the most frequent winners first; all bounds if `every`."""
-        plain = {value: found for value in values if (found := self._at_points(value)) is not None}
+        plain = {value: numbers for value in values if (numbers := self._at_points(value)) is not None}
         if len(plain) < 2:
             return tuple(plain)
-        tops = [max(found) for found in zip(*plain.values(), strict=True)]
-        wins = {value: sum(map(eq, found, tops)) for value, found in plain.items()}
+        tops = [max(numbers) for numbers in zip(*plain.values(), strict=True)]
+        wins = {value: sum(map(eq, numbers, tops)) for value, numbers in plain.items()}
         order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
         return tuple(value for value in order if every or wins[value])
 
@@ -99,13 +99,13 @@ class SampledAmounts:
     @cached_property
     def _places(self) -> list[dict[str, Number]]:
         """The sample points, extended by the values of the window symbols that can be evaluated."""
-        found: list[dict[str, Number]] = [dict(point) for point in self.points]
+        places: list[dict[str, Number]] = [dict(point) for point in self.points]
         for name, value in self.whole.items():
             with suppress(EvaluationError):
                 restored = self.facts.restore(value)
-                for place, number in zip(found, [evaluate(restored, point) for point in self.points], strict=True):
+                for place, number in zip(places, [evaluate(restored, point) for point in self.points], strict=True):
                     place[name] = number
-        return found
+        return places
 
     @cached_property
     def _compiler(self) -> Compiler:

@@ -28,7 +28,7 @@ from archline.analysis.cache.lower.segments import compulsory_misses, lower_boun
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cache.summaries.must_access import must_access
-from archline.analysis.cost import Cost, mapped
+from archline.analysis.cost import Cost, map_cost
 from archline.expr.intervals import EvaluationError
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
@@ -59,7 +59,7 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         return least.at(point), misses[1] - _nonnegative_lines(read, point)
 
     io = io_cost(module, algorithm)
-    return replace(mapped(io, lambda _: least.once, lambda most: most - read, bounds_at), metric="writebacks")
+    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, bounds_at), metric="writebacks")
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -72,7 +72,7 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         return lines[0] * point["L"] * WORD, lines[1] * point["L"] * WORD
 
     lines, unit = _traffic_cost(module, algorithm), LINE * WORD
-    return replace(mapped(lines, lambda least: least * unit, lambda most: most * unit, bounds_at), metric="bytes")
+    return replace(map_cost(lines, lambda least: least * unit, lambda most: most * unit, bounds_at), metric="bytes")
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -95,7 +95,7 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
                 most = min(most, Fraction(recursions.at(_integer_point(point))))
         return misses[0] + least.at(point), most
 
-    return mapped(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, bounds_at)
+    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, bounds_at)
 
 
 @record(eq=False)
@@ -125,13 +125,13 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
     """Count a minimum of lines that each run reads of arrays that are never written."""
-    constant = frozenset(each.name for each in algorithm.parameters if each.mode == "in")
+    constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
     with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if recurses(module, algorithm):
             return must_access(module, algorithm).lines(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
-        given = (each for each in iter_accesses(nodes) if not each[0].array.local and each[0].array.name in constant)
+        given = (pair for pair in iter_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)
         return compulsory_misses(given, scope.facts, sample_sizes(algorithm, scope)).first_touch_bound
     return ZERO
 

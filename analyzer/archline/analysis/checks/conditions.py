@@ -113,16 +113,16 @@ class Assumption:
 def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     """Describe the assumptions of an algorithm for reports: without a form by their lines, grouped by kind."""
     forms: dict[str, None] = {}
-    others: dict[tuple[str, str], list[Assumption]] = {}
-    many = sum(bool(each.form) and each.recursive for each in found) > MAX_FORMS
-    for each in found:
-        if each.form and not (many and each.recursive):
-            own = each.recursive and each.algorithm == algorithm
-            forms.setdefault(phrase(*pieces_of(each.form)[:-1], " at each call") if own else each.form)
+    grouped: dict[tuple[str, str], list[Assumption]] = {}
+    many = sum(bool(assumption.form) and assumption.recursive for assumption in found) > MAX_FORMS
+    for assumption in found:
+        if assumption.form and not (many and assumption.recursive):
+            own = assumption.recursive and assumption.algorithm == algorithm
+            forms.setdefault(phrase(*pieces_of(assumption.form)[:-1], " at each call") if own else assumption.form)
         else:
-            others.setdefault((each.general, each.algorithm), []).append(each)
-    for (general, name), group in others.items():
-        lines = sorted({each.node.span.line for each in group})
+            grouped.setdefault((assumption.general, assumption.algorithm), []).append(assumption)
+    for (general, name), group in grouped.items():
+        lines = sorted({assumption.node.span.line for assumption in group})
         text = group[0].text if len(lines) == 1 and group[0].text else general
         place = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
         forms.setdefault(f"{text} ({place})" if name == algorithm else f"{text} ({place} of `{name}`)")
@@ -146,13 +146,13 @@ def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
 @lru_cache(maxsize=MAX_MODULES * 8)
 def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
     """The unproved conditions of an algorithm's runs, other than its `where`, without duplicates."""
-    found = _Conditions(module, algorithm)
+    collector = _Conditions(module, algorithm)
     try:
         with budget(MAX_TERM_PRODUCTS):
-            found.all()
+            collector.all()
     except (TooComplexError, RecursionError):
-        found.left.append(Assumption(algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
-    return tuple({(each, each.node if each.kind == "other" else None): each for each in found.left}.values())
+        collector.left.append(Assumption(algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
+    return tuple({(entry, entry.node if entry.kind == "other" else None): entry for entry in collector.left}.values())
 
 
 @dataclass(eq=False)
@@ -185,7 +185,6 @@ class _Place(Environment):
         )
 
     def learn(self, fact: s.Fact) -> None:
-        """Assume a fact."""
         self.scope = assuming_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
             divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
@@ -200,9 +199,9 @@ class _Place(Environment):
 
     def integral(self, value: Poly) -> bool:
         """Test whether a value is an integer here."""
-        facts, known = self.scope.facts, [each for each in self.whole if len(each.terms) == 1]
+        facts, known = self.scope.facts, [whole for whole in self.whole if len(whole.terms) == 1]
         terms = (Poly({monomial: number}) for monomial, number in value.terms.items())
-        return all(facts.integral(term) or any(facts.integral(term * each**-1) for each in known) for term in terms)
+        return all(facts.integral(term) or any(facts.integral(term * whole**-1) for whole in known) for term in terms)
 
 
 class _Conditions(Follower[_Place]):
@@ -248,9 +247,9 @@ class _Conditions(Follower[_Place]):
     def _exact(self, expr: s.Binary | s.Call, block: _Place) -> None:
         """Require that a quotient, logarithm or root is an integer, and a divisor not 0."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
-        parts = [_static(each, block.scope) for each in of]
-        known = [each for each in parts if each is not None]
-        if len(known) < len(parts):
+        parts = [_static(operand, block.scope) for operand in of]
+        values = [part for part in parts if part is not None]
+        if len(values) < len(parts):
             return
         match expr:
             case s.Binary(op="/"):
@@ -261,12 +260,12 @@ class _Conditions(Follower[_Place]):
                 kind = "square"
             case _:
                 # A divisor of `//` and `%` is positive, or not known to the analysis.
-                kind, known = "least", [known[0] - 1]
+                kind, values = "least", [values[0] - 1]
         about = f"`{format_expression(expr)}` is an integer"
-        self._leave(kind, tuple(known), expr, block, rules.NOT_EXACT, about)
+        self._leave(kind, tuple(values), expr, block, rules.NOT_EXACT, about)
         if kind == "divides":
-            # What follows is run where the division went.
-            block.divide(*known)
+            # Later statements run only if the division is exact.
+            block.divide(*values)
 
     # Needs
     def needs(
@@ -303,10 +302,10 @@ class _Conditions(Follower[_Place]):
                 kind, parts = "power", [value]
             case _:
                 return
-        values = [_static(each, callee.scope) for each in parts]
-        known = tuple(each for each in values if each is not None)
-        if len(known) == len(values):
-            self._leave(kind, known, call, callee, rules.WHERE, about)
+        values = [_static(part, callee.scope) for part in parts]
+        forms = tuple(form for form in values if form is not None)
+        if len(forms) == len(values):
+            self._leave(kind, forms, call, callee, rules.WHERE, about)
 
     def _leave(
         self,
@@ -327,18 +326,18 @@ class _Conditions(Follower[_Place]):
             if value is not None and never_negative(value, facts):
                 return
             form = ()
-            # What no sizes satisfy is wrong of the form, or of the program, which runs decide.
+            # A condition that no sizes satisfy is a fault of the form, or of the program, which runs decide.
             if value is not None and not never_negative(-value - 1, facts):
-                single = sum(isinstance(each, a.Floor) for each in value.atoms()) == 1
+                single = sum(isinstance(atom, a.Floor) for atom in value.atoms()) == 1
                 form = (next(_without_floors(value, block), value) if single else value,)
         about = explanation if isinstance(explanation, str) else explanation()[0]
-        found = Assumption(self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
+        entry = Assumption(self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
         if form and all(part.names <= self._sizes for part in form):
-            guards = (each for each in block.known if each.names <= self._sizes and each not in self._stated)
+            guards = (guard for guard in block.known if guard.names <= self._sizes and guard not in self._stated)
             when = tuple(map(restore, guards))
             parts = tuple(map(restore, form))
-            found = replace(found, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
-        self.left.append(found)
+            entry = replace(entry, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
+        self.left.append(entry)
 
     def _in_sizes(self, value: Poly, block: _Place) -> Poly | None:
         """Minimise a value over loop variables; 0 if it is never negative, None if it has no form."""
@@ -400,15 +399,15 @@ class _Conditions(Follower[_Place]):
         inner = self.inside(block)
         values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
-        known = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
-        if known is None:
+        knowledge = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
+        if knowledge is None:
             return None
-        inner.scope = inner.scope.with_facts(known.facts)
+        inner.scope = inner.scope.with_facts(knowledge.facts)
         inner.known = (*inner.known, *(value for value in values if not value.is_constant))
         return inner
 
     def split(self, split: s.Split, block: _Place) -> None:
-        # On a part of the grid P and the coordinates are others.
+        # A part of the grid has its own P and coordinates.
         inner = replace(block, extents=dict(block.extents), axes={})
         for name in ("P", split.axis, split.group):
             inner.define(name, None)
@@ -486,20 +485,20 @@ def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
     These are p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
     """
     floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
-    for one in floors:
-        times = value.coefficients(one).get(1, ZERO)
+    for first in floors:
+        times = value.coefficients(first).get(1, ZERO)
         factor = times if block.scope.facts.nonnegative(times) else -times
-        if len(factor.terms) != 1 or value.degree(one) != 1 or not block.scope.facts.nonnegative(factor):
+        if len(factor.terms) != 1 or value.degree(first) != 1 or not block.scope.facts.nonnegative(factor):
             continue
         scaled = value * factor**-1
-        rest, p, x = scaled - (times * factor**-1) * Poly.of_atom(one), one.modulus, one.argument
+        rest, p, x = scaled - (times * factor**-1) * Poly.of_atom(first), first.modulus, first.argument
         if not block.integral(rest):
             continue
         if factor != times:
             yield p * rest + p - 1 - x
             continue
         yield p * rest + x
-        for other in floors:
-            left = rest + Poly.of_atom(other)
-            if other.modulus == p and other not in left.atoms():
-                yield x - other.argument + p * left
+        for second in floors:
+            left = rest + Poly.of_atom(second)
+            if second.modulus == p and second not in left.atoms():
+                yield x - second.argument + p * left

@@ -99,7 +99,7 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
         return None
     runs = Runs(module, algorithm)
     failures = (runs.at(point).failure for point in check_sizes(module, algorithm))
-    endless = (each for each in failures if each is not None and each.rule is rules.NOT_DECREASING)
+    endless = (failure for failure in failures if failure is not None and failure.rule is rules.NOT_DECREASING)
     return next(map(reported, endless), None)
 
 
@@ -114,9 +114,9 @@ def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure,
 def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Yield bounds of a `while` that runs of small sizes exceed, for any data and indices."""
     every = (algorithm, *reachable(module, algorithm))
-    if any(s.find(tuple(each.body for each in every), s.While)):
+    if any(s.find(tuple(called.body for called in every), s.While)):
         found = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
-        yield from (each for each in found if each is not None and each.rule is TOO_MANY_ITERATIONS)
+        yield from (failure for failure in found if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
 
 
 def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
         }
     runs = list(_examined(module, algorithm).unset)
     if runs:
-        # Sizes above 1 show best what is meant, and outputs with elements that are set.
+        # Sizes above 1, and outputs with set elements, make the clearest messages.
         above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
@@ -203,49 +203,49 @@ def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
     left = assumptions(module, algorithm)
     if not left and not _may_be_unset(module, algorithm):
         return _Examined()
-    # What is set depends on sizes less than what is inside.
+    # Set elements depend less on sizes than bounds of subscripts do.
     tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda each: sum(each.values()))
     runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else FEW]]
     failing = [run.failure for _, run in runs if run.failure is not None and run.failure.rule not in APART]
     ending = [point for point, run in runs if run.ends]
-    # A form that is false where a run ends asks too much.
-    found = [replace(each, kind="other") if any(_holds(each, at) is False for at in ending) else each for each in left]
-    for each in failing:
-        if not any(one.node is each.node or _holds(one, each.sizes) is False for one in found):
-            owner = next(one for one in (algorithm, *reachable(module, algorithm)) if each.node in set(s.nodes(one)))
-            found.append(Assumption(owner.name, each.about, each.node, each.about))
-    found = _by_a_bound(module, algorithm, found)
+    # A form that is false at the sizes of a run that ends is too strong.
+    needs = [replace(need, kind="other") if any(_holds(need, at) is False for at in ending) else need for need in left]
+    for fault in failing:
+        if not any(need.node is fault.node or _holds(need, fault.sizes) is False for need in needs):
+            owner = next(alg for alg in (algorithm, *reachable(module, algorithm)) if fault.node in set(s.nodes(alg)))
+            needs.append(Assumption(owner.name, fault.about, fault.node, fault.about))
+    needs = _by_a_bound(module, algorithm, needs)
     failures: tuple[Failure, ...] = ()
-    if found and not module.signatures[algorithm].indices:
-        at_zero = tuple(each for each in failing if _has_no_run_at_zero(module, each))
+    if needs and not module.signatures[algorithm].indices:
+        at_zero = tuple(fault for fault in failing if _has_no_run_at_zero(module, fault))
         failures = at_zero or _at_large_sizes(module, algorithm, failing)
-    found = _independent(module, algorithm, found)
+    needs = _independent(module, algorithm, needs)
     passed = {statement for _, run in runs if run.ends for statement in run.reached}
     unset = [
         (at, run) for at, run in runs if run.unset and (run.failure is None or run.failure.statement not in passed)
     ]
-    return _Examined(failures, assumption_texts(found, algorithm.name), _facts(found), True, unset)
+    return _Examined(failures, assumption_texts(needs, algorithm.name), _facts(needs), True, unset)
 
 
 def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
-    known = (each.fact for each in found if each.form and not each.when and not each.recursive)
-    return tuple(each for each in known if each is not None)
+    known = (need.fact for need in found if need.form and not need.when and not need.recursive)
+    return tuple(fact for fact in known if fact is not None)
 
 
-def _independent(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
+def _independent(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Drop facts about sizes that other facts imply, and join two opposite ones to an equality."""
-    least = {each.parts: each for each in found if each.kind == "least" and _facts([each])}
-    for parts, each in least.items():
-        other = least.get((-parts[0],))
-        if other in found and each in found:
-            found = [replace(one, kind="equal") if one is each else one for one in found if one is not other]
-    for each in reversed(found):
-        others = [one for one in found if one is not each]
+    least = {need.parts: need for need in needs if need.kind == "least" and _facts([need])}
+    for parts, need in least.items():
+        opposite = least.get((-parts[0],))
+        if opposite in needs and need in needs:
+            needs = [replace(item, kind="equal") if item is need else item for item in needs if item is not opposite]
+    for need in reversed(needs):
+        rest = [item for item in needs if item is not need]
         # One divisibility fact at a time: together they rewrite a size in one way only.
-        given = [[one] for one in others if one.kind == "divides"] if each.kind == "divides" else [others]
-        if any(_implies(module, algorithm, _facts(some), each) for some in given):
-            found = others
-    return found
+        given = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
+        if any(_implies(module, algorithm, _facts(some), need) for some in given):
+            needs = rest
+    return needs
 
 
 def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
@@ -253,18 +253,18 @@ def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], 
     if assumed.kind not in ("least", "divides") or not facts or not _facts([assumed]):
         return False
     try:
-        known = declared_scope(*with_where(module, algorithm, facts)).facts
+        derived = declared_scope(*with_where(module, algorithm, facts)).facts
     except ArchlineError:
         return False
-    first, *rest = (known.simplify(part.substitute(known.rewrites)) for part in assumed.parts)
-    return all(known.integral(part * first**-1) for part in rest) if rest else known.nonnegative(first)
+    first, *rest = (derived.simplify(part.substitute(derived.rewrites)) for part in assumed.parts)
+    return all(derived.integral(part * first**-1) for part in rest) if rest else derived.nonnegative(first)
 
 
-def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption]) -> list[Assumption]:
+def _by_a_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Replace requirements on each call by a bound on one size, if no run exceeds it and it suffices."""
     signature = module.signatures[algorithm]
-    if algorithm.grid or signature.indices or not any(each.recursive for each in found):
-        return found
+    if algorithm.grid or signature.indices or not any(need.recursive for need in needs):
+        return needs
     near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= NEAR]
     runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
@@ -272,21 +272,21 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, found: list[Assumption])
         if stop is None or any(ends and point[name] >= stop[name] for point, ends in runs):
             continue
         below = range(stop[name] - 1, 0, -1)
-        most = next((one for one in below if run_at(module, algorithm, {**stop, name: one}).failure is None), 0)
+        most = next((size for size in below if run_at(module, algorithm, {**stop, name: size}).failure is None), 0)
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
             left = assumptions(*with_where(module, algorithm, facts))
-            if not any(each.recursive or each.general == OTHERWISE for each in left):
+            if not any(need.recursive or need.general == OTHERWISE for need in left):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
-                kept = [each for each in found if each.general != OTHERWISE]
+                kept = [need for need in needs if need.general != OTHERWISE]
                 return [*kept, Assumption(algorithm.name, OTHERWISE, algorithm, kind="least", parts=bound)]
-    return found
+    return needs
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an output or a local array has no initial value."""
-    return any(each.mode == "out" and not each.local for each in algorithm.parameters) or any(
-        made.value is None for each in (algorithm, *reachable(module, algorithm)) for made in s.find(each.body, s.Local)
+    return any(parameter.mode == "out" and not parameter.local for parameter in algorithm.parameters) or any(
+        made.value is None for part in (algorithm, *reachable(module, algorithm)) for made in s.find(part.body, s.Local)
     )
 
 
@@ -309,7 +309,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
     runs = (run_at(module, algorithm, point) for point in sizes)
     if not stopped or (not misfits and any(run.ends and stopped[0].statement in run.reached for run in runs)):
         return ()
-    return tuple(each for each in (*failing, *stopped) if each.node is stopped[0].node)
+    return tuple(fault for fault in (*failing, *stopped) if fault.node is stopped[0].node)
 
 
 def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
@@ -324,16 +324,16 @@ def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
 
 
 def _is_misfit(failure: Failure) -> bool:
-    # Buffers of collectives have as many words, whatever their shapes.
+    # Buffers of collectives match in words, not in shapes.
     return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communication)
 
 
 def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
     """Test whether a condition holds at sizes; None if its form does not decide."""
     try:
-        if assumption.kind == "other" or any(evaluate(each, point) < 0 for each in assumption.when):
+        if assumption.kind == "other" or any(evaluate(value, point) < 0 for value in assumption.when):
             return None
-        first, *others = (evaluate(each, point) for each in assumption.parts)
+        first, *others = (evaluate(part, point) for part in assumption.parts)
     except EvaluationError:
         return None
     match assumption.kind:
@@ -346,9 +346,9 @@ def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """The recursive call that every run reaches, whose callee's runs all recurse likewise; None without one."""
+    """The recursive call that every run reaches, whose callee's runs all reach one as well; None without one."""
     endless = {algorithm, *reachable(module, algorithm)}
-    while ended := [each for each in endless if _next(module, each.body, endless) is None]:
+    while ended := [called for called in endless if _next(module, called.body, endless) is None]:
         endless.difference_update(ended)
     call = _next(module, algorithm.body, endless)
     while call is not None and not component(module, algorithm):
@@ -361,13 +361,13 @@ def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
 def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
     """The first call of one of the algorithms that each execution of a body makes; for branches one in each."""
     for statement in body:
-        # What is run by a loop, a spawn or one branch only need not be made.
-        found = None
+        # Calls in a loop, a spawn or a single branch need not be made.
+        first = None
         if isinstance(statement, s.Simple):
-            found = next((call for call in statement.calls if module.targets.get(call) in endless), None)
+            first = next((call for call in statement.calls if module.targets.get(call) in endless), None)
         elif isinstance(statement, s.If) and statement.branches[-1].condition is None:
             calls = [_next(module, branch.body, endless) for branch in statement.branches]
-            found = None if None in calls else calls[0]
-        if found is not None:
-            return found
+            first = None if None in calls else calls[0]
+        if first is not None:
+            return first
     return None

@@ -144,11 +144,11 @@ class Follower(StatementVisitor[B, None]):
         self.perhaps((split.body,), block)
 
     def local(self, local: s.Local, block: B) -> None:
-        known = self._where(local.when, block)
-        if local.value is not None and known is not None:
-            self.evaluate(local.value, known)
+        inner = self._where(local.when, block)
+        if local.value is not None and inner is not None:
+            self.evaluate(local.value, inner)
             if self.module.is_view(local.value):
-                self.read(local.value, known)
+                self.read(local.value, inner)
         block.define(local.name, None)
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
         block.extents[local.name] = tuple(self.value(each, block) for each in shape)
@@ -195,12 +195,11 @@ class Follower(StatementVisitor[B, None]):
             if ways is None:
                 self.perhaps(self._possible(branches[place:], around), block)
                 return
-            taken, around = ways
-            if taken is not None:
-                self.follow_block(branch.body, taken)
+            inner, around = ways
+            if inner is not None:
+                self.follow_block(branch.body, inner)
 
     def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
-        """List the bodies of branches that may be taken."""
         result = []
         for branch in branches:
             ways = None if branch.condition is None else self.ways(branch.condition, block)
@@ -260,9 +259,9 @@ class Follower(StatementVisitor[B, None]):
             case s.Binary(op="and" | "or" as op, left=left, right=right):
                 self.evaluate(left, block)
                 ways = self.ways(left, block)
-                known = None if ways is None else ways[op == "or"]
-                if known is not None:
-                    self.evaluate(right, known)
+                right_block = None if ways is None else ways[op == "or"]
+                if right_block is not None:
+                    self.evaluate(right, right_block)
             case s.Binary(left=left, right=right):
                 self.evaluate(left, block)
                 self.evaluate(right, block)
@@ -285,23 +284,23 @@ class Follower(StatementVisitor[B, None]):
         return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
 
     def _subscripts(self, access: s.Element, block: B) -> None:
-        for each, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
-            if not isinstance(each, s.Slice):
-                self.evaluate(each, block)
-                low, high = self.span(each, block)
+        for part, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
+            if not isinstance(part, s.Slice):
+                self.evaluate(part, block)
+                low, high = self.span(part, block)
                 values: tuple[Any, ...] = (low, None if high is None or extent is None else extent - 1 - high)
-                self._inside(rules.OUT_OF_BOUNDS, each, access, values, _text("index {}", low), extent, block)
-            elif each.hi is not None:
-                low = 0 if each.lo is None else self.value(each.lo, block)
-                high = self.value(each.hi, block)
-                if each.by_length and high is not None:
+                self._inside(rules.OUT_OF_BOUNDS, part, access, values, _text("index {}", low), extent, block)
+            elif part.hi is not None:
+                low = 0 if part.lo is None else self.value(part.lo, block)
+                high = self.value(part.hi, block)
+                if part.by_length and high is not None:
                     high = None if low is None else low + high
                 length = None if high is None or low is None else high - low
                 left = None if high is None or extent is None else extent - high
-                values = (length, left) if each.lo is None else (low, length, left)
-                self._inside(rules.SLICE_OUT_OF_BOUNDS, each, access, values, _text("{}..{}", low, high), extent, block)
-            if isinstance(each, s.Slice):
-                self._step(each.step, block)
+                values = (length, left) if part.lo is None else (low, length, left)
+                self._inside(rules.SLICE_OUT_OF_BOUNDS, part, access, values, _text("{}..{}", low, high), extent, block)
+            if isinstance(part, s.Slice):
+                self._step(part.step, block)
 
     def _inside(
         self,
@@ -354,11 +353,11 @@ class Follower(StatementVisitor[B, None]):
             if entries is not None:
                 needed = tuple(self.value(entry, inner) for entry in entries)
                 inner.extents[parameter.name] = needed
-                found = self.extents(argument, block)
+                actual = self.extents(argument, block)
                 # A buffer is a view of any rank, or a register.
-                found = (product(found),) if is_buffer(parameter) else found
+                actual = (product(actual),) if is_buffer(parameter) else actual
                 shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
-                self._same(argument, found, needed, block, shown)
+                self._same(argument, actual, needed, block, shown)
         for fact in callee.where:
             self.needs_fact(fact, call, inner)
         self.follow(call, callee, inner, block)
@@ -368,7 +367,7 @@ class Follower(StatementVisitor[B, None]):
         if not callee.grid:
             return {}
         names = along or tuple(s.Name(axis.name, span=axis.span) for axis in block.algorithm.grid)
-        places = [(self.value(each, block), block.axes.get(each.id)) for each in names]
+        places = [(self.value(name, block), block.axes.get(name.id)) for name in names]
         if len(callee.grid) == 1:
             # In row-major order.
             place: Any = 0
@@ -376,39 +375,39 @@ class Follower(StatementVisitor[B, None]):
                 known = None not in (place, coordinate, extent)
                 place = place * extent + coordinate if known else None
             places = [(place, product(extent for _, extent in places))]
-        return {axis.name: each for axis, each in zip(callee.grid, places, strict=True)}
+        return {axis.name: position for axis, position in zip(callee.grid, places, strict=True)}
 
     def _same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
-        needed, found = self.value(axis.extent, inner), inner.axes[axis.name]
-        if needed is not None and found is not None:
+        needed, actual = self.value(axis.extent, inner), inner.axes[axis.name]
+        if needed is not None and actual is not None:
             text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
 
             def explain_axis() -> tuple[str, str]:
                 extent = f"`{format_expression(axis.extent)}`"
-                return f"{text} has {extent} processors", f"{text} has {found} processors, and {extent} is {needed}"
+                return f"{text} has {extent} processors", f"{text} has {actual} processors, and {extent} is {needed}"
 
-            self.needs(rules.GRID, call, (needed - found, found - needed), inner, explain_axis)
+            self.needs(rules.GRID, call, (needed - actual, actual - needed), inner, explain_axis)
 
     def _same(
         self, view: s.Expr, found: tuple[Any, ...], needed: tuple[Any, ...], block: B, shown: Callable[[], str]
     ) -> None:
-        for one, other in zip(needed, found, strict=False):
-            if one is not None and other is not None:
+        for wanted, actual in zip(needed, found, strict=False):
+            if wanted is not None and actual is not None:
 
-                def explain_misfit(one: Any = one, other: Any = other) -> tuple[str, str]:
+                def explain_misfit(wanted: Any = wanted, actual: Any = actual) -> tuple[str, str]:
                     about = f"`{format_expression(view)}`"
-                    return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {other} for {one})"
+                    return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {actual} for {wanted})"
 
                 hint = "pass a slice that fits, or state a `where` about the sizes"
-                self.needs(rules.SHAPE, view, (one - other, other - one), block, explain_misfit, hint)
+                self.needs(rules.SHAPE, view, (wanted - actual, actual - wanted), block, explain_misfit, hint)
 
 
 def product(values: Iterable[Any]) -> Any:
     """Multiply values; None if one is unknown."""
-    found: Any = 1
+    total: Any = 1
     for value in values:
-        found = None if found is None or value is None else found * value
-    return found
+        total = None if total is None or value is None else total * value
+    return total
 
 
 def _text(form: str, *values: Any) -> Callable[[], str]:

@@ -97,16 +97,18 @@ class _Race:
     @property
     def diagnostic(self) -> Diagnostic:
         """The race as reported, at an access that writes: the later one if both do."""
-        other, this = sorted(self.accesses, key=lambda each: each.writes)
+        prior, this = sorted(self.accesses, key=lambda each: each.writes)
         element = this.array.element_text(this.place)
         variable = self.loops[-1].variable
-        one, two = (f"{variable} = {each.iteration[1]}" for each in (this, other))
+        first, last = (f"{variable} = {access.iteration[1]}" for access in (this, prior))
         if this.iteration[1] is None:
-            one, two = "one", "another"
-        if other.node is this.node and other.writes:
-            what = f"{two} and {one} write it"
+            first, last = "one", "another"
+        if prior.node is this.node and prior.writes:
+            what = f"{last} and {first} write it"
         else:
-            what = f"{one} writes it, {two} {'writes' if other.writes else 'reads'} it on line {other.node.span.line}"
+            what = (
+                f"{first} writes it, {last} {'writes' if prior.writes else 'reads'} it on line {prior.node.span.line}"
+            )
         what += f", in a run of `{self.inside}`" if self.inside else ""
         what += f"{' ' if self.inside else ', '}at {point_text(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
@@ -114,7 +116,7 @@ class _Race:
         if not this.array.extents:
             name = this.array.name
             hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
-        if not other.writes:
+        if not prior.writes:
             hint = f"an iteration needs what another one writes: make the loop sequential, `for {variable} in ...`, or "
             hint += "write into another array"
         return Diagnostic(RACE, message, this.node.span, hint=hint)
@@ -134,7 +136,7 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
             races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
                 break
-    # Those around a loop are reported for all in it.
+    # An outer loop is reported instead of the loops inside it.
     outermost = (race for loop in loops if (race := races.get(loop)) and not races.keys() & {*race.loops[:-1]})
     return tuple(each.diagnostic for each in outermost)
 
@@ -150,7 +152,7 @@ class _Racing(Runs):
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
         algorithms = {algorithm, *reachable(module, algorithm)}
-        within = {one for one in algorithms if any(_parallel(part.body) for part in (one, *reachable(module, one)))}
+        within = {algo for algo in algorithms if any(_parallel(part.body) for part in (algo, *reachable(module, algo)))}
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
         self._around.update(loops)
         for part in algorithms:
@@ -171,7 +173,7 @@ class _Racing(Runs):
             if any(holds(fact, point) is False for fact in self.outermost.where):
                 continue
             self._races = {}
-            # A run that fails before it races is no run.
+            # A run that fails before a race does not show one.
             if self.at(point).ends or self._races:
                 tried.append(self._races)
         return {loop: race for loop, race in tried[0].items() if all(loop in each for each in tried)} if tried else {}
@@ -202,9 +204,9 @@ class _Racing(Runs):
         self._running += [_Running(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
-            # Where there are more entries than segments, some segment has two iterations.
+            # If there are more entries than segments, some segment has two iterations.
             several = all(
-                isinstance(each, s.Element) and self._is_crowded(each.array, block) for each in (loop.lo, loop.hi)
+                isinstance(end, s.Element) and self._is_crowded(end.array, block) for end in (loop.lo, loop.hi)
             )
             self._guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
         else:
@@ -227,7 +229,7 @@ class _Racing(Runs):
         """Follow blocks as if they were reached, possibly as `iterations` of the innermost loop."""
         self.forget_blocks(bodies, block)
         if self._calls:
-            # What a call passes may exclude it.
+            # The arguments of a call may exclude the guarded block.
             return
         outer, active = self._start, len(self._running)
         self._start = active - iterations
@@ -258,10 +260,10 @@ class _Racing(Runs):
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place, running in product(places, self._running[self._start :]):
             assert array is not None
-            # What a call touches is shown where the loop calls it.
+            # Accesses of a call are reported at the call in the loop.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
             this = _Access(array, place, node, writes, atomic, running.iteration)
-            earlier = (each for each in this.conflicts_with(running.touched) if each.iteration != this.iteration)
+            earlier = (prior for prior in this.conflicts_with(running.touched) if prior.iteration != this.iteration)
             racing = next(earlier, None)
             running.touched.setdefault(this.key, this)
             if racing is not None and running.loop not in self._races:
@@ -344,7 +346,7 @@ class _Spawning(Runs):
         for inner in super().iterations(loop, lo, hi, step, block):
             yield inner
             if loop.parallel:
-                # So does an iteration.
+                # An iteration of a parallel loop ends with a `sync` as well.
                 self._unordered[-1].clear()
 
     def read(self, expr: s.Expr, block: Locals) -> None:
@@ -358,12 +360,12 @@ class _Spawning(Runs):
         super().write(target, block)
 
     def _touch(self, access: s.Expr, writes: bool, block: Locals) -> None:
-        found = self.places_of(access, block) if self._strands or any(self._unordered) else None
-        if found is None:
+        located = self.places_of(access, block) if self._strands or any(self._unordered) else None
+        if located is None:
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
-        for place in found[1]:
-            this = _Access(found[0], place, access, writes, atomic)
+        for place in located[1]:
+            this = _Access(located[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
                 for other in this.conflicts_with(touched):
                     raise _RaceError(self._diagnostic(spawn, other, this))
@@ -391,16 +393,16 @@ class _RaceError(Exception):
 
 def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
     """Find a race of spawned calls for any data, with the first sizes that show it."""
-    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
-    # What indices are is restricted by callers, as they like.
+    bodies = tuple(part.body for part in (algorithm, *reachable(module, algorithm)))
+    # Callers may restrict the values of indices.
     followed = not algorithm.grid and not module.signatures[algorithm].indices
-    if not followed or not any(each.spawned for each in s.find(bodies, s.Invoke)):
+    if not followed or not any(invoke.spawned for invoke in s.find(bodies, s.Invoke)):
         return None
     runs = _Spawning(module, algorithm)
     for point in small_sizes(module, algorithm):
-        found = runs.race(point)
-        if found is not None:
-            return found, point
+        diagnostic = runs.race(point)
+        if diagnostic is not None:
+            return diagnostic, point
         if runs.left < 0:
             break
     return None

@@ -93,7 +93,6 @@ class Array:
         return bool(filled) and any(all(subscripts[axis] != index for subscripts in filled) for axis, index in ends)
 
     def subscripts_of(self, place: int) -> tuple[int, ...]:
-        """Return the subscripts of the element at a place."""
         inner: list[int] = []
         for extent in reversed(self.extents[1:]):
             place, last = divmod(place, extent)
@@ -215,7 +214,7 @@ class Runs(Follower[Locals]):
 
     # Values
     def value(self, expr: s.Expr, block: Locals) -> int | None:
-        # Most are short, and there are many.
+        # A fast path: most expressions are short, and there are many.
         match expr:
             case s.Integer(value=number):
                 return number
@@ -314,15 +313,15 @@ class Runs(Follower[Locals]):
 
     def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
         """Assign a register its value, if it is known."""
-        known = None
+        number = None
         with suppress(StopError, EvaluationError):
             if value is not None and block.registers[name] == "real":
-                known = evaluate(value, block.values, self._is_real)
+                number = evaluate(value, block.values, self._is_real)
             elif value is not None:
-                known = self.value(value, block)
+                number = self.value(value, block)
         block.values.pop(name, None)
-        if known is not None:
-            block.values[name] = known
+        if number is not None:
+            block.values[name] = number
 
     def _is_real(self, expr: s.Expr) -> bool:
         """Test whether a run rounds the value of an expression; updates are not in the program as expressions."""
@@ -336,7 +335,7 @@ class Runs(Follower[Locals]):
         return block
 
     def while_loop(self, loop: s.While, block: Locals) -> None:
-        rounds = 0
+        number = 0
         while True:
             self.evaluate(loop.condition, block)
             goes_on = self._holds(loop.condition, block)
@@ -344,11 +343,11 @@ class Runs(Follower[Locals]):
                 self.perhaps((loop.body,), block)
             if not goes_on:
                 return
-            rounds += 1
-            begun = s.Integer(rounds, span=loop.span)
+            number += 1
+            begun = s.Integer(number, span=loop.span)
             if holds(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
-                explanation = f"{limit} is enough", f"iteration {rounds} begins, and {limit} allows fewer"
+                explanation = f"{limit} is enough", f"iteration {number} begins, and {limit} allows fewer"
                 hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
                 raise StopError(self._failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
@@ -396,7 +395,7 @@ class Runs(Follower[Locals]):
         try:
             inner.follow_block(body, block)
         except StopError as stopped:
-            # No run goes on behind a failure.
+            # No run continues after a failure.
             followed = stopped.failure is not None
         if outermost:
             self._supposed = max(inner.left, 0)
@@ -417,11 +416,11 @@ class Runs(Follower[Locals]):
             block.views[name] = _View(Array(name, extents, set() if unset else None), 0, strides)
 
     def forget(self, node: s.Node, block: Locals) -> None:
-        for each in s.nodes(node):
-            if isinstance(each, s.Communication | s.Call):
+        for part in s.nodes(node):
+            if isinstance(part, s.Communication | s.Call):
                 # A register may be a buffer.
-                self._forget_registers(s.names(each), block)
-            name = each.array if isinstance(each, s.Element) else each.id if isinstance(each, s.Name) else ""
+                self._forget_registers(s.names(part), block)
+            name = part.array if isinstance(part, s.Element) else part.id if isinstance(part, s.Name) else ""
             if name in block.views:
                 block.views[name].array.elements = None
 
@@ -443,12 +442,12 @@ class Runs(Follower[Locals]):
                 for piece, stride in zip(expr.subscripts, base.strides, strict=True):
                     first = piece.lo if isinstance(piece, s.Slice) else piece
                     low = 0 if first is None else self.value(first, block)
-                    own = 1 if not isinstance(piece, s.Slice) or piece.step is None else self.value(piece.step, block)
-                    if low is None or own is None:
+                    step = 1 if not isinstance(piece, s.Slice) or piece.step is None else self.value(piece.step, block)
+                    if low is None or step is None:
                         return None
                     start += stride * low
                     if isinstance(piece, s.Slice):
-                        strides.append(stride * own)
+                        strides.append(stride * step)
                 return _View(base.array, start, tuple(strides))
             case s.Reshape(base=inner):
                 whole, strides = self._view(inner, block), list(_row_major(self.extents(expr, block)))
@@ -549,7 +548,7 @@ def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
     """Follow runs at sizes, in all iterations, or only in some if that takes too long."""
-    found = Runs(module, algorithm, every=True).at(sizes)
-    if found.failure is not None or found.ends:
-        return found
+    outcome = Runs(module, algorithm, every=True).at(sizes)
+    if outcome.failure is not None or outcome.ends:
+        return outcome
     return replace(Runs(module, algorithm).at(sizes), ends=False)

@@ -47,35 +47,35 @@ LONGEST = Poly.symbol("K")
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
     """Derive flops, work, words and messages of the critical path, by metric; messages have at most `longest` words."""
-    # What callees cost on one processor is the same on all of them: it is derived once.
+    # The costs of callees on one processor are equal on all of them, and derived once.
     recursions = recurrences_of(module, Stretches(module, coarse), longest)
     scope = declared_scope(module, algorithm)
     upper, facts = _spent(algorithm, None, recursions, scope)
     corners = {
-        tuple(each.items()): _spent(algorithm, each, recursions, scope)[0] for each in _corners(module, algorithm)
+        tuple(corner.items()): _spent(algorithm, corner, recursions, scope)[0] for corner in _corners(module, algorithm)
     }
-    own = [_closed(each, facts, algorithm) for each in with_hand_overs(corners, upper, facts, METRICS)]
-    means = [_closed(each, facts, algorithm) for each in _average(module, algorithm, recursions)]
+    own = [_closed(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
+    means = [_closed(spent, facts, algorithm) for spent in _average(module, algorithm, recursions)]
     upper = _closed(upper, facts, algorithm)
     costs = {}
 
     @cache
     def inner_costs() -> list[tuple[Spent, tuple[Poly, ...]]]:
         """Derive the costs of inner processors, once, if those of corners do not attain the bound."""
-        found = list(_inner(module, algorithm, facts))
-        spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in found)
-        return [(_closed(each, facts, algorithm), needs) for each, (_, needs) in zip(spent, found, strict=True)]
+        inner = list(_inner(module, algorithm, facts))
+        spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
+        return [(_closed(part, facts, algorithm), needs) for part, (_, needs) in zip(spent, inner, strict=True)]
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
-        own_sums = [add(each.of(metric), exact_amount(call)) for each in own]
+        own_sums = [add(spent.of(metric), exact_amount(call)) for spent in own]
         amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
             most = add(upper.of(metric), exact_amount(call))
             amount = _between(most, own_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
-                found = [(add(each.of(metric), exact_amount(call)), needs) for each, needs in inner_costs()]
-                there = [_if_there(each, needs, own_sums, facts) for each, needs in found]
+                inner = [(add(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
+                there = [_if_there(bound, needs, own_sums, facts) for bound, needs in inner]
                 amount = _between(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
@@ -100,12 +100,12 @@ def derive_steps(
     facts = place.facts
     try:
         recursions = recurrences_of(module, Stretches(module, coarse), longest)
-        found = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
+        spent = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
-    closed = (each.mapped(lambda amount: _closed_amount(amount, facts, algorithm)) for each in found.steps)
-    # What one execution costs holds variables of loops too.
-    return tuple(each.with_once(lambda amount: map_known(amount, facts.restore)) for each in closed)
+    closed = (step.mapped(lambda amount: _closed_amount(amount, facts, algorithm)) for step in spent.steps)
+    # The cost of one execution contains variables of loops too.
+    return tuple(step.with_once(lambda amount: map_known(amount, facts.restore)) for step in closed)
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -137,14 +137,14 @@ def _inner(
         ):
             for name, axis in place.axes.items():
                 limits = (axis.coordinate + apart, axis.coordinate - apart)
-                points = [each + by for each in limits if each.names <= place.fixed for by in (0, 1, -1)]
-                near[name] += [each for each in points if each not in (ZERO, axis.extent - 1)]
-    choices = [dict.fromkeys(each or ["first", "last"]) for each in near.values()]
+                points = [limit + by for limit in limits if limit.names <= place.fixed for by in (0, 1, -1)]
+                near[name] += [point for point in points if point not in (ZERO, axis.extent - 1)]
+    choices = [dict.fromkeys(values or ["first", "last"]) for values in near.values()]
     for chosen in islice(product(*choices), MAX_INNER) if any(near.values()) else ():
-        given = dict(zip(place.axes, chosen, strict=True))
-        inside = [(at, place.axes[name].extent - 1 - at) for name, at in given.items() if isinstance(at, Poly)]
+        processor = dict(zip(place.axes, chosen, strict=True))
+        inside = [(at, place.axes[name].extent - 1 - at) for name, at in processor.items() if isinstance(at, Poly)]
         needs = [need for both in inside for need in both]
-        yield given, tuple(each for each in needs if not facts.nonnegative(each))
+        yield processor, tuple(need for need in needs if not facts.nonnegative(need))
 
 
 def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
@@ -154,7 +154,7 @@ def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], fac
     lower = amount.lower
     for need in needs:
         missing = facts.with_nonnegative(-need - 1)
-        if not any(isinstance(other, KnownAmount) and missing.nonnegative(other.lower - lower) for other in others):
+        if not any(isinstance(bound, KnownAmount) and missing.nonnegative(bound.lower - lower) for bound in others):
             lower = lower * (facts.positive_part(need + 1) - facts.positive_part(need))
     return KnownAmount(lower, amount.upper)
 
@@ -189,21 +189,20 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """Bound a cost from below by a mean, if it exceeds the known bound at equal sizes."""
     if cost.lower is None or cost.exact or isinstance(mean, UnknownAmount) or mean.lower.has_more_atoms_than(MAX_MEAN):
         return cost
-    found, other = -readable(-mean.lower, facts), cost.lower
-    alike = dict.fromkeys(found.names | other.names, ALIKE)
+    first, second = -readable(-mean.lower, facts), cost.lower
+    alike = dict.fromkeys(first.names | second.names, ALIKE)
     try:
-        if not evaluate(found, alike) > 0:
+        if not evaluate(first, alike) > 0:
             return cost
-        if not is_nonnegative(found - other, facts) and evaluate(found, alike) <= evaluate(other, alike):
-            found, other = other, found
+        if not is_nonnegative(first - second, facts) and evaluate(first, alike) <= evaluate(second, alike):
+            first, second = second, first
     except EvaluationError:
         return cost
-    found = found if is_nonnegative(found, facts) else facts.positive_part(found)
-    return replace(cost, lower=found, at_least=(Cost(cost.metric, "bounded", other, cost.upper),))
+    first = first if is_nonnegative(first, facts) else facts.positive_part(first)
+    return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
 def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
-    """Express costs in the sizes."""
     amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
     return Spent(amounts, spent.declared)
 
@@ -259,14 +258,14 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
     """Bound the path: at most the sum of all maxima, at least the own costs of any processor."""
     if isinstance(upper, UnknownAmount):
         return upper
-    lowers = [each.lower for each in own if isinstance(each, KnownAmount)]
+    lowers = [amount.lower for amount in own if isinstance(amount, KnownAmount)]
     highest = reduced_in_sizes(upper.upper, facts)
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
             return exact_amount(highest)
     best = least
     for lower in lowers:
-        # Own sums are counts, if bounds of them: where neither is known to be larger, any is better than nothing.
+        # Own sums bound counts from below: if none is proved to be larger, any is better than the least value.
         if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
     lowest = -readable(-best, facts)
@@ -279,62 +278,62 @@ Corner = tuple[tuple[str, str], ...]
 
 
 def with_hand_overs(
-    own: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
+    by_corner: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
 ) -> list[Spent]:
     """Extend the own costs of processors by paths that arrive from other ones in disseminations.
 
     `all_of_them` has the maximum costs of the stages over all processors.
     """
     stages = all_of_them.stages
-    calls = [(each.call, each.axes) for each in stages]
-    alike = {corner: each for corner, each in own.items() if [(at.call, at.axes) for at in each.stages] == calls}
+    calls = [(stage.call, stage.axes) for stage in stages]
+    alike = {corner: cost for corner, cost in by_corner.items() if [(at.call, at.axes) for at in cost.stages] == calls}
     if not stages or not alike:
-        return list(own.values())
+        return list(by_corner.values())
     result = []
     for corner, spent in alike.items():
         amounts = {name: _longest(name, corner, alike, stages, facts) for name in metrics}
         result.append(replace(spent, amounts={**spent.amounts, **amounts}))
-    return [*result, *(each for corner, each in own.items() if corner not in alike)]
+    return [*result, *(cost for corner, cost in by_corner.items() if corner not in alike)]
 
 
-def _longest(name: str, corner: Corner, own: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts) -> Amount:
+def _longest(name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts) -> Amount:
     """Bound from below the longest path to the end of the program at a corner."""
-    paths: dict[Corner, Amount] = dict.fromkeys(own, NOTHING)
+    paths: dict[Corner, Amount] = dict.fromkeys(costs, NOTHING)
     limit: Amount = NOTHING
     for index, stage in enumerate(stages):
-        before = {at: add(paths[at], own[at].stages[index].before.get(name, NOTHING)) for at in own}
+        prior = {at: add(paths[at], costs[at].stages[index].before.get(name, NOTHING)) for at in costs}
         steps = stage.steps.get(name, NOTHING)
         limit = add(limit, stage.before.get(name, NOTHING))
         if stage.even and isinstance(steps, KnownAmount) and steps.exact:
-            paths = {at: add(_most([before[at], *_others(at, before, stage.axes)], limit, facts), steps) for at in own}
+            paths = {at: add(_most([prior[at], *_others(at, prior, stage.axes)], limit, facts), steps) for at in costs}
         else:
-            paths = {at: add(before[at], own[at].stages[index].steps.get(name, NOTHING)) for at in own}
+            paths = {at: add(prior[at], costs[at].stages[index].steps.get(name, NOTHING)) for at in costs}
         limit = add(limit, steps)
-    return add(paths[corner], own[corner].rest.get(name, NOTHING))
+    return add(paths[corner], costs[corner].rest.get(name, NOTHING))
 
 
 def _others(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
     """Yield the paths to other corners of the same group."""
-    for other, amount in paths.items():
-        if other != corner and all(one == two or one[0] in axes for one, two in zip(corner, other, strict=True)):
+    for place, amount in paths.items():
+        if place != corner and all(here == there or here[0] in axes for here, there in zip(corner, place, strict=True)):
             yield amount
 
 
 def _most(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
     """Select the amount that attains the limit, else the first, or one that is known to be no less."""
-    known = [each for each in amounts if isinstance(each, KnownAmount)]
+    known = [amount for amount in amounts if isinstance(amount, KnownAmount)]
     attained = (
-        each for each in known if isinstance(limit, KnownAmount) and not facts.simplify(limit.upper - each.lower)
+        amount for amount in known if isinstance(limit, KnownAmount) and not facts.simplify(limit.upper - amount.lower)
     )
     longest = next(attained, None)
     if longest is not None:
         return longest
     best, *others = amounts
-    for other in others:
+    for candidate in others:
         if (
             isinstance(best, KnownAmount)
-            and isinstance(other, KnownAmount)
-            and facts.nonnegative(other.lower - best.lower)
+            and isinstance(candidate, KnownAmount)
+            and facts.nonnegative(candidate.lower - best.lower)
         ):
-            best = other
+            best = candidate
     return best

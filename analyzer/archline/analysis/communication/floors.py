@@ -60,14 +60,14 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
     plain = _without_floors(plain, facts)
     yield plain
     subtracted = _subtracted(plain, facts)
-    # What is subtracted, max(0, e), is at least 0, and at least e.
+    # A subtracted max(0, e) is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
         yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
-    """Yield lower bounds of a value, likewise."""
+    """Yield lower bounds of a value that are easier to bound over all processors."""
     chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords
@@ -83,16 +83,16 @@ def readable(value: Poly, facts: Facts) -> Poly:
     """
     if not _has_rounded_powers(value):
         return value
-    found = _without_floors_and_powers(value, facts)
-    return value if _has_rounded_powers(found) else found
+    bound = _without_floors_and_powers(value, facts)
+    return value if _has_rounded_powers(bound) else bound
 
 
 def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
     """Bound a value as `readable_upper_bound` does, even if far off; the value itself if that fails."""
     if not _has_rounded_powers(value):
         return value
-    found = _plain(value.substitute(facts.rewrites), facts)
-    return value if _has_rounded_powers(found) else facts.restore(found)
+    bound = _plain(value.substitute(facts.rewrites), facts)
+    return value if _has_rounded_powers(bound) else facts.restore(bound)
 
 
 def _plain(value: Poly, facts: Facts) -> Poly:
@@ -115,7 +115,7 @@ def _has_rounded_powers(value: Poly) -> bool:
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
-    for atom in sorted((each for each in value.atoms() if _rounded(each) is not None), key=str):
+    for atom in sorted((power for power in value.atoms() if _rounded(power) is not None), key=str):
         parts, inner = value.coefficients(atom), _rounded(atom)
         if set(parts) <= {0, -1} and inner is not None and len(inner.terms) == 1 and facts.nonnegative(parts[-1]):
             value = parts.get(0, ZERO) + parts[-1] * inner**-1
@@ -124,7 +124,7 @@ def _without_powers(value: Poly, facts: Facts) -> Poly:
             continue
         whole = facts.nonnegative(parts[1]) or facts.nonnegative(-parts[1])
         signed = (parts[1],) if whole else (Poly({m: c}) for m, c in parts[1].terms.items())
-        value = parts.get(0, ZERO) + sum((each * _power_bound(atom, each, facts) for each in signed), ZERO)
+        value = parts.get(0, ZERO) + sum((term * _power_bound(atom, term, facts) for term in signed), ZERO)
     return value
 
 
@@ -216,13 +216,13 @@ def _is_count(value: Poly, facts: Facts) -> bool:
 
 
 def _floor(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
-    found = a.floor_div(value, modulus)
-    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus, sizes) else found
+    quotient = a.floor_div(value, modulus)
+    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
 
 
 def _ceiling(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
-    found = rounded_up(-a.floor_div(-value, modulus))
-    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(found, modulus, sizes) else found
+    quotient = rounded_up(-a.floor_div(-value, modulus))
+    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
 
 
 def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
@@ -230,10 +230,10 @@ def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
-def _is_rough(found: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
+def _is_rough(quotient: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
     """Test whether a quotient is better bounded as a fraction: it is rounded, and must be summable."""
-    rounded = any(isinstance(atom, a.Floor) for atom in found.atoms())
-    plain = found.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in found.atoms_within())
+    rounded = any(isinstance(atom, a.Floor) for atom in quotient.atoms())
+    plain = quotient.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in quotient.atoms_within())
     return rounded and len(modulus.terms) == 1 and not plain
 
 
@@ -243,7 +243,7 @@ def is_nonnegative(value: Poly, facts: Facts) -> bool:
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
-    """Prove value > 0, likewise: (w - p + 1)/p is positive if w >= p."""
+    """Prove value > 0, with fractions of sizes among the terms: (w - p + 1)/p is positive if w >= p."""
     whole = facts.multiplied_out(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))
@@ -265,7 +265,7 @@ def at_least_values(value: Poly, facts: Facts) -> Poly:
 
 def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
     """The c and the x of max(0, x - c - 1) with x >= c; None for x otherwise."""
-    symbols = [each for each in atom.argument.atoms() if isinstance(each, Symbol)]
+    symbols = [part for part in atom.argument.atoms() if isinstance(part, Symbol)]
     if len(symbols) != 1:
         return ZERO, None
     rest = atom.argument - Poly.of_atom(symbols[0])
@@ -316,8 +316,8 @@ def above_remainders(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above by chords in place of maxima of remainders."""
 
     def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
-        found = _chord(atom.argument, facts)
-        return None if found is None else found[0 if upper else 1]
+        chord = _chord(atom.argument, facts)
+        return None if chord is None else chord[0 if upper else 1]
 
     return facts.simplify(raised(value, facts, a.PositivePart, chord_of_maximum))
 

@@ -37,14 +37,14 @@ from archline.records import memoised, record, replace
 
 def _largest(amount: Amount, iterations: IterationRange) -> Amount:
     """The maximum over iterations; of simpler bounds if it has no closed form."""
-    found = iterations.largest(amount)
-    if isinstance(amount, UnknownAmount) or isinstance(found, KnownAmount):
-        return found
+    largest = iterations.largest(amount)
+    if isinstance(amount, UnknownAmount) or isinstance(largest, KnownAmount):
+        return largest
     for bound in upper_bounds(amount.upper, iterations.inside):
         most = iterations.largest(exact_amount(bound))
         if isinstance(most, KnownAmount):
             return KnownAmount(ZERO, most.upper)
-    return found
+    return largest
 
 
 MAX_COMPARED = 6
@@ -64,12 +64,12 @@ class Peak:
 
     def raised(self, amount: Amount, facts: Facts) -> Peak:
         """Add an amount as a candidate."""
-        found = self
+        peak = self
         for alternative in _alternatives(amount):
-            if not any(_at_most(alternative, other, facts) for other in found.candidates):
-                rest = (other for other in found.candidates if not _at_most(other, alternative, facts))
-                found = Peak((*rest, alternative))
-        return found
+            if not any(_at_most(alternative, candidate, facts) for candidate in peak.candidates):
+                rest = (candidate for candidate in peak.candidates if not _at_most(candidate, alternative, facts))
+                peak = Peak((*rest, alternative))
+        return peak
 
     def without(self, amount: Amount) -> Peak:
         """Remove an amount that is known to be at most the next one."""
@@ -80,26 +80,25 @@ class Peak:
 
         The form of a maximum doubles with each amount.
         """
-        known = [each for each in self.candidates if isinstance(each, KnownAmount)]
-        if len(self.candidates) <= MAX_COMPARED or len(known) < len(self.candidates):
+        amounts = [candidate for candidate in self.candidates if isinstance(candidate, KnownAmount)]
+        if len(self.candidates) <= MAX_COMPARED or len(amounts) < len(self.candidates):
             return reduce(lambda one, other: maximum_amount(one, other, facts), self.candidates)
-        first = known[-1]
-        exceeding = (facts.positive_part(each.upper - first.upper) for each in known)
+        first = amounts[-1]
+        exceeding = (facts.positive_part(amount.upper - first.upper) for amount in amounts)
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def excess(self, total: Amount, before: Excess) -> Excess:
         """Compute the words needed in excess of the current total; `before` is the excess at the block's start."""
         if isinstance(total, UnknownAmount):
             return ()
-        more = (each for each in (*self.candidates, *before) if isinstance(each, KnownAmount))
-        return tuple(KnownAmount(each.lower - total.lower, each.upper - total.upper) for each in more)
+        more = (amount for amount in (*self.candidates, *before) if isinstance(amount, KnownAmount))
+        return tuple(KnownAmount(amount.lower - total.lower, amount.upper - total.upper) for amount in more)
 
 
-def _at_most(one: Amount, other: Amount, facts: Facts) -> bool:
-    """Test whether an amount is proved to be at most another one."""
-    if isinstance(one, UnknownAmount) or isinstance(other, UnknownAmount):
-        return one == other
-    return facts.nonnegative(other.lower - one.lower) and facts.nonnegative(other.upper - one.upper)
+def _at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
+    if isinstance(amount, UnknownAmount) or isinstance(limit, UnknownAmount):
+        return amount == limit
+    return facts.nonnegative(limit.lower - amount.lower) and facts.nonnegative(limit.upper - amount.upper)
 
 
 def _alternatives(amount: Amount) -> tuple[Amount, ...]:
@@ -111,19 +110,19 @@ def _alternatives(amount: Amount) -> tuple[Amount, ...]:
 
 def _holds(value: Poly, facts: Facts) -> bool:
     """Test whether a value is never negative, with sizes that have a single value substituted."""
-    known = {name: each.least for name, each in facts.bounds.items() if each.least == each.most}
+    known = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
     values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
-    values |= {name: each for name, each in facts.rewrites.items() if each.is_constant}
+    values |= {name: form for name, form in facts.rewrites.items() if form.is_constant}
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
 def _without_trips(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
     """Use the form for nonempty loops if at least as many words were needed before an empty one."""
-    lower = some.lower if any(_holds(each.lower - some.lower, outside) for each in excess) else most.lower
-    if any(_holds(each.upper - some.upper, outside) for each in excess):
+    lower = some.lower if any(_holds(need.lower - some.lower, outside) for need in excess) else most.lower
+    if any(_holds(need.upper - some.upper, outside) for need in excess):
         return KnownAmount(lower, some.upper)
-    # Of a bound that is not exact a word more or less, where there is no iteration, does not matter.
-    rounded = not some.exact and any(each.upper for each in excess)
+    # In an inexact bound a word more or less does not matter if there is no iteration.
+    rounded = not some.exact and any(need.upper for need in excess)
     return KnownAmount(lower, some.upper if rounded else most.upper)
 
 
@@ -142,11 +141,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
 
     def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the words of an algorithm's local parameters."""
-        own: Amount = NOTHING
+        words: Amount = NOTHING
         for parameter in algorithm.parameters:
             if parameter.local:
-                own = add(own, self._words(parameter.type, parameter, place))
-        return own
+                words = add(words, self._words(parameter.type, parameter, place))
+        return words
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the words that an algorithm needs in addition to its parameters."""
@@ -169,7 +168,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             facts = place.facts
             during = self.statement(statement, (place, peak.excess(total, excess)))
             if self._recurses(statement):
-                # As much is alive in a call as before it, though closed forms of recursion do not show it.
+                # A call keeps the words held before it, although closed forms of recursion do not show it.
                 peak = peak.without(total)
             peak = peak.raised(add(total, during), facts)
             if isinstance(statement, s.Local):
@@ -205,8 +204,8 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
-                found = self._call(node, target, along, place)
-                most = found if most is NOTHING else maximum_amount(most, found, place.facts)
+                words = self._call(node, target, along, place)
+                most = words if most is NOTHING else maximum_amount(most, words, place.facts)
         return most
 
     def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
@@ -256,16 +255,16 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         facts = place.facts
         held = place.holding(first.condition)
         held = held if self._level is None else self._level.decided(first, held, place)
-        taken = held.lower if held.exact else None
+        indicator = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        if taken == ZERO:
+        if indicator == ZERO:
             return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
         arm = self._block(first.body, place.knowing(first.condition), excess)
-        if taken == ONE:
+        if indicator == ONE:
             return arm
-        other = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
-        if taken is not None and not (place.ranged and not taken.names <= place.fixed):
-            return choose_by_indicator(taken, arm, other)
-        # Which one is taken in an iteration, or by a processor, makes no difference to the peak of all of them.
-        found = either_amount(arm, other, facts)
-        return KnownAmount(ZERO, found.upper) if place.ranged and isinstance(found, KnownAmount) else found
+        otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
+        if indicator is not None and not (place.ranged and not indicator.names <= place.fixed):
+            return choose_by_indicator(indicator, arm, otherwise)
+        # The branch that an iteration or a processor takes does not matter for the peak over all of them.
+        either = either_amount(arm, otherwise, facts)
+        return KnownAmount(ZERO, either.upper) if place.ranged and isinstance(either, KnownAmount) else either

@@ -52,7 +52,7 @@ class PathStep:
             self,
             amounts=_each(self.amounts, function),
             times=function(self.times),
-            inside=tuple(each.mapped(function) for each in self.inside),
+            inside=tuple(child.mapped(function) for child in self.inside),
             branch=None
             if self.branch is None
             else InBranch(self.branch.text, function(self.branch.times), _each(self.branch.amounts, function)),
@@ -64,21 +64,21 @@ class PathStep:
 
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the cost of one execution."""
-        inside = tuple(each.with_once(function) for each in self.inside)
+        inside = tuple(child.with_once(function) for child in self.inside)
         return replace(self, once=_each(self.once, function), inside=inside)
 
 
 def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
     """Return the step of a statement; empty if it adds nothing."""
-    found = {name: amount for name, amount in amounts.items() if amount != NOTHING}
-    return (PathStep(span, found, found),) if found else ()
+    contributions = {name: amount for name, amount in amounts.items() if amount != NOTHING}
+    return (PathStep(span, contributions, contributions),) if contributions else ()
 
 
 def call_of(
     span: Span, callee: str, amounts: Mapping[str, Amount], inside: tuple[PathStep, ...]
 ) -> tuple[PathStep, ...]:
     """Return the step of a call, with the statements of the callee."""
-    return tuple(replace(each, callee=callee, inside=inside) for each in step_of(span, amounts))
+    return tuple(replace(step, callee=callee, inside=inside) for step in step_of(span, amounts))
 
 
 def _each(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -> Mapping[str, Amount]:

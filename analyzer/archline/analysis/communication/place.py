@@ -73,9 +73,9 @@ class Average:
             match condition:
                 case s.Binary(op="==", left=left, right=right):
                     ends = known_value(left, scope), known_value(right, scope)
-                    for one, other in (ends, ends[::-1]):
-                        if one == Poly.symbol(name) and other is not None and name not in other.names:
-                            return other
+                    for symbol, value in (ends, ends[::-1]):
+                        if symbol == Poly.symbol(name) and value is not None and name not in value.names:
+                            return value
                 case _:
                     pass
         return None
@@ -84,16 +84,16 @@ class Average:
     def weight(self) -> Poly:
         """The indicator of the processors that arrive here; 0 if it is not known."""
         parts = {_key(*part): part for condition, scope in self.needs for part in _conjuncts(condition, scope)}
-        # Of a, and of a or b, the second says nothing more.
+        # a and (a or b) -> a
         weights = [_indicator(*part) for part in parts.values() if not _implied(*part, parts.keys())]
-        return ZERO if None in weights else prod((each for each in weights if each is not None), start=ONE)
+        return ZERO if None in weights else prod((weight for weight in weights if weight is not None), start=ONE)
 
 
 def _indicator(condition: s.Fact, scope: Scope) -> Poly | None:
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
         return None
-    found = indicator(condition, scope)
-    return None if found is None else scope.facts.simplify(found)
+    form = indicator(condition, scope)
+    return None if form is None else scope.facts.simplify(form)
 
 
 def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
@@ -128,8 +128,8 @@ def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None
     try:
         return sum_over(value, name, ZERO, extent, facts)
     except UnresolvedError:
-        found = bounded_sum(value, name, ZERO, extent, facts, False)
-        return None if found is None or name in found.names else found
+        bound = bounded_sum(value, name, ZERO, extent, facts, False)
+        return None if bound is None or name in bound.names else bound
 
 
 @record(slots=True)
@@ -178,7 +178,7 @@ class Position(Scope):
 
     @property
     def following(self) -> object:
-        """What decides the costs of an algorithm that is followed from its start here."""
+        """The inputs that decide the costs of an algorithm followed from its start here."""
         given = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
         return given, self.groups, self.average, self.counts_guards
 
@@ -196,8 +196,8 @@ class Position(Scope):
         """Test whether a condition is the same for all processors, and where it holds is known."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
-        taken = indicator_bounds(fact, self, lambda found: is_summable(found, self))
-        return taken.exact and not self.moves(taken.lower)
+        outcome = indicator_bounds(fact, self, lambda found: is_summable(found, self))
+        return outcome.exact and not self.moves(outcome.lower)
 
     def knowing_where(self, fact: s.Fact) -> Position:
         """Return the position after a call, where arriving processors satisfy a fact."""
@@ -249,48 +249,48 @@ class Position(Scope):
         """Bound an amount over all processors from above; keep it for a given processor."""
         if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
             return amount
-        found: Amount = amount
+        bound: Amount = amount
         value = amount.upper
         for name, extent in self.ranged:
             if self._ends(name, extent) == (ZERO, extent - 1):
                 value = self.facts.simplify(_around(value, name, extent))
         for upper in upper_bounds(value, self.facts, self.fixed):
-            found = self._largest(upper, span)
-            if isinstance(found, KnownAmount):
-                return found
-        return found
+            bound = self._largest(upper, span)
+            if isinstance(bound, KnownAmount):
+                return bound
+        return bound
 
     def _largest(self, upper: Poly, span: Span) -> Amount:
-        found: Amount = KnownAmount(ZERO, upper)
+        bound: Amount = KnownAmount(ZERO, upper)
         for name, extent in reversed(self.ranged):
-            if isinstance(found, KnownAmount) and name in found.upper.names:
+            if isinstance(bound, KnownAmount) and name in bound.upper.names:
                 first, last = self._ends(name, extent)
                 over = IterationRange(name, first, last + 1, Poly.symbol(name), self.facts, span)
-                found = over.largest(KnownAmount(ZERO, found.upper))
-        return KnownAmount(ZERO, found.upper) if isinstance(found, KnownAmount) else found
+                bound = over.largest(KnownAmount(ZERO, bound.upper))
+        return KnownAmount(ZERO, bound.upper) if isinstance(bound, KnownAmount) else bound
 
     def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
         """The first and the last value of a coordinate, if the facts determine them."""
         bounds = self.facts.bounds[name]
-        lowers = [each for each in bounds.lower if not self.moves(each)]
-        uppers = [each for each in bounds.upper if not self.moves(each)]
+        lowers = [end for end in bounds.lower if not self.moves(end)]
+        uppers = [end for end in bounds.upper if not self.moves(end)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
     def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
         """Bound an amount over all processors; unknown if the bound depends on the coordinates."""
         if self.average is not None:
             return self._mean(amount, self.average.weight)
-        found = self.most(amount, span)
-        if isinstance(found, KnownAmount) and self.moves(found.upper):
+        bound = self.most(amount, span)
+        if isinstance(bound, KnownAmount) and self.moves(bound.upper):
             return UnknownAmount(f"no bound on {what} holds for all processors", span)
-        return found
+        return bound
 
     def somewhere(self, taken: Poly, span: Span) -> Poly:
         """Return 1 if an indicator may be 1 on some processor, else 0."""
-        found = None
+        most = None
         with suppress(OutOfBudgetError), budget(MAX_PRODUCTS):
-            found = self.largest(taken, span)
-        return found if found is not None and self.facts.nonnegative(1 - found) else ONE
+            most = self.largest(taken, span)
+        return most if most is not None and self.facts.nonnegative(1 - most) else ONE
 
     def _mean(self, amount: Amount, weight: Poly) -> Amount:
         if isinstance(amount, UnknownAmount):
@@ -298,8 +298,8 @@ class Position(Scope):
         value, facts = amount.lower * weight, self.facts
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
         origins = [self._origin(name) for name, _ in moving]
-        if any(one[: len(other)] == other[: len(one)] for one, other in combinations(origins, 2)):
-            # A coordinate and what it is moved to do not take all values together.
+        if any(first[: len(second)] == second[: len(first)] for first, second in combinations(origins, 2)):
+            # A coordinate and a rotation of it do not take all pairs of values.
             return NOTHING
         for name, extent in moving:
             total = sum_below(value, name, extent, facts)
@@ -310,8 +310,8 @@ class Position(Scope):
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
         """Bound a value from above, independently of the coordinates; None if that fails."""
-        found = self.most(KnownAmount(ZERO, value), span)
-        return None if isinstance(found, UnknownAmount) or self.moves(found.upper) else found.upper
+        bound = self.most(KnownAmount(ZERO, value), span)
+        return None if isinstance(bound, UnknownAmount) or self.moves(bound.upper) else bound.upper
 
 
 def at_start(
@@ -368,15 +368,15 @@ def in_callee(
     joined = [place.axes[axis.id] for axis in along] if along else own
     if len(callee.grid) == 1:
         joined = [_flat(joined)]
-    axes = {axis.name: each for axis, each in zip(callee.grid, joined, strict=True)}
-    values["P"] = prod((each.extent for each in joined), start=ONE)
-    values |= {name: each.coordinate for name, each in axes.items()}
+    axes = {axis.name: position for axis, position in zip(callee.grid, joined, strict=True)}
+    values["P"] = prod((axis.extent for axis in joined), start=ONE)
+    values |= {name: axis.coordinate for name, axis in axes.items()}
     values |= {name: place.values[name] for name in ("K", "L", "Z") if name in place.values and name not in values}
     named = replace(place, values=values, below={}, segments={}, settled=frozenset())
-    found = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
+    start = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
     for fact in callee.where:
-        found = found.knowing_where(fact)
-    return found
+        start = start.knowing_where(fact)
+    return start
 
 
 def in_split(split: s.Split, place: Position) -> Position:
@@ -412,8 +412,8 @@ def in_split(split: s.Split, place: Position) -> Position:
 def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
     for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
         if isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any":
-            found = scope.module.types[argument]
-            kind = found.element if isinstance(found, ViewType) else found
+            type_ = scope.module.types[argument]
+            kind = type_.element if isinstance(type_, ViewType) else type_
             return scope.element if kind is Kind.ANY else kind
     return scope.element
 
@@ -421,10 +421,10 @@ def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
 def _flat(joined: list[GridAxis]) -> GridAxis:
     """Join several axes in row-major order."""
     coordinate, extent = ZERO, ONE
-    for each in joined:
-        coordinate = coordinate * each.extent + each.coordinate
-        extent = extent * each.extent
-    within = {each.within for each in joined}
+    for axis in joined:
+        coordinate = coordinate * axis.extent + axis.coordinate
+        extent = extent * axis.extent
+    within = {axis.within for axis in joined}
     return GridAxis(coordinate, extent, within.pop() if len(within) == 1 else None)
 
 
@@ -441,11 +441,11 @@ def _around(value: Poly, name: str, extent: Poly) -> Poly:
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """The names of an algorithm's global arrays and of their views."""
-    found = {parameter.name for parameter in algorithm.parameters if not parameter.local}
+    names = {parameter.name for parameter in algorithm.parameters if not parameter.local}
     for let in s.find(algorithm.body, s.Let):
-        if module.is_view(let.value) and _base(let.value) in found:
-            found.add(let.name)
-    return frozenset(found)
+        if module.is_view(let.value) and _base(let.value) in names:
+            names.add(let.name)
+    return frozenset(names)
 
 
 def _base(expr: s.Expr) -> str:
@@ -461,9 +461,9 @@ def _base(expr: s.Expr) -> str:
 def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
     """Yield the statements that only place data, which are free, and the loops that contain nothing else."""
     shared = shared_names(module, algorithm)
-    for made in s.find(algorithm.body, s.Local):
-        if made.value is not None and module.is_view(made.value) and _base(made.value) in shared:
-            yield made
+    for local in s.find(algorithm.body, s.Local):
+        if local.value is not None and module.is_view(local.value) and _base(local.value) in shared:
+            yield local
     for loop in s.find(algorithm.body, s.Loop):
         kinds = {type(each) for each in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
         if s.Transfer in kinds and kinds <= {s.Transfer, s.Let, s.Pass, s.Loop}:
@@ -476,7 +476,7 @@ def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     nodes = [axis for axis in algorithm.grid if axis.within is None]
     result = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
     if any("P" in s.names(axis.extent) for axis in algorithm.grid):
-        # What is cut up is P, whatever its parts.
+        # Axes that are shares of P have P processors together.
         result["P"] = Poly.symbol("P")
         if len(nodes) == len(algorithm.grid):
             result["nodes"] = result["P"]

@@ -67,14 +67,14 @@ class Stretches(Derivation):
 
 def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
     """Return the range of a loop, with a symbol that the caller does not use. Raises NotStaticError."""
-    found = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
-    last = found.value.substitute({found.variable: found.hi - 1}) + 1
+    range_ = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
+    last = range_.value.substitute({range_.variable: range_.hi - 1}) + 1
     for atom in last.atoms():
         if isinstance(atom, a.CeilLog2) and last - Poly.of_atom(atom) in (ZERO, -ONE):
             return _Halving(
-                found.variable, found.lo, found.hi, found.value, found.facts, found.span, below=atom.argument
+                range_.variable, range_.lo, range_.hi, range_.value, range_.facts, range_.span, below=atom.argument
             )
-    return found
+    return range_
 
 
 def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
@@ -86,14 +86,14 @@ def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     return replace(fresh, lo=loop.hi, hi=end, down=False)
 
 
-def _whole(found: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
+def _whole(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
     """Drop the maximum from a range's end if (q + 1)*w//p is at least q*w//p."""
     if loop.down or loop.step is not None:
-        return found
+        return range_
     end = scope.facts.simplify(static_value(loop.hi, scope))
-    if end != found.hi and is_nonnegative(between_floors(end - found.lo, scope.facts).lower, scope.facts):
-        return replace(found, hi=end, _done={})
-    return found
+    if end != range_.hi and is_nonnegative(between_floors(end - range_.lo, scope.facts).lower, scope.facts):
+        return replace(range_, hi=end, _done={})
+    return range_
 
 
 @record
@@ -120,24 +120,24 @@ class RecursionLevel:
     algorithm: s.Algorithm
     way: DecisionPath
 
-    def decided(self, branch: s.Branch, taken: KnownAmount, place: Position) -> KnownAmount:
+    def decided(self, branch: s.Branch, holding: KnownAmount, place: Position) -> KnownAmount:
         """Return the indicator of a condition, decided by the case if it depends on sizes alone.
 
         Raises UndecidedError.
         """
-        found = taken.lower
+        indicator = holding.lower
         if (
             place.algorithm is not self.algorithm
-            or not taken.exact
-            or found.is_constant
-            or not found.names <= place.fixed
+            or not holding.exact
+            or indicator.is_constant
+            or not indicator.names <= place.fixed
         ):
-            return taken
+            return holding
         for decision in self.way.decisions:
             if decision.branch is branch:
                 return UNIT if decision.taken else NOTHING
         assert branch.condition is not None
-        raise UndecidedError(branch, found, branch.condition, place)
+        raise UndecidedError(branch, indicator, branch.condition, place)
 
 
 class GridRecursions:
@@ -156,7 +156,7 @@ class GridRecursions:
         self._metrics = metrics
         self._follow = follow
         self.followed: dict[object, Any] = {}
-        """What callees cost that were followed before, of all processors that are alike to them."""
+        """The costs of callees that were followed before, by the inputs that decide them."""
 
     # Calls
     def amounts(
@@ -269,10 +269,10 @@ class GridRecursions:
         for name, expr in defined_sizes(algorithm.where):
             if name not in scope.values or name in result:
                 continue
-            known = known_value(expr, scope)
-            if known is None:
+            form = known_value(expr, scope)
+            if form is None:
                 continue
-            value = scope.facts.restore(known)
+            value = scope.facts.restore(form)
             if value.names.isdisjoint({name, *result}) and all(name not in each.names for each in result.values()):
                 result[name] = value
         return result
@@ -306,11 +306,11 @@ class GridRecursions:
         `more` is the cost that only the outermost call adds.
         """
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
-        found = [self.function(algorithm, cost.metric, corner) for corner in corners]
-        upper, others = found[0], [each for each in found[1:] if isinstance(each, SizeFunction)]
-        if isinstance(upper, UnknownAmount) or not others:
+        functions = [self.function(algorithm, cost.metric, corner) for corner in corners]
+        upper, lowers = functions[0], [function for function in functions[1:] if isinstance(function, SizeFunction)]
+        if isinstance(upper, UnknownAmount) or not lowers:
             return cost
-        values = ValueTable({each.name: each for each in (upper, *others)})
+        values = ValueTable({function.name: function for function in (upper, *lowers)})
         more = more.substitute(self._defined(algorithm))
 
         def bounds_at(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
@@ -318,12 +318,12 @@ class GridRecursions:
             if not point.keys() >= set(upper.parameters):
                 raise EvaluationError("not all sizes are given")
             added = evaluate(more, point)
-            return max(values.at(each.name, point) for each in others) + added, values.at(upper.name, point) + added
+            return max(values.at(lower.name, point) for lower in lowers) + added, values.at(upper.name, point) + added
 
         return replace(
             cost,
             ends=bounds_at,
-            recursion=IntegerRecurrence(others[0], upper, None, lambda _: {}, scales=True, more=more),
+            recursion=IntegerRecurrence(lowers[0], upper, None, lambda _: {}, scales=True, more=more),
         )
 
 

@@ -67,32 +67,31 @@ def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -
     return _messages(_words(module, exchange.buffer, place), place, None) == UNIT
 
 
-def _larger(one: Amount, other: Amount, place: Position) -> Amount:
+def _larger(left: Amount, right: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below either one if they differ only by rounding."""
     facts = place.facts
-    found = _simple(maximum_amount(one, other, facts), facts)
-    if place.average is not None and isinstance(one, KnownAmount) and isinstance(other, KnownAmount):
+    larger = _simple(maximum_amount(left, right, facts), facts)
+    if place.average is not None and isinstance(left, KnownAmount) and isinstance(right, KnownAmount):
         # The shorter mean that is not 0, where neither is known to be larger.
-        short = min((one.lower, other.lower), key=lambda each: (not each, len(each.terms)))
+        short = min((left.lower, right.lower), key=lambda value: (not value, len(value.terms)))
         return (
             exact_amount(short)
-            if isinstance(found, KnownAmount) and len(found.lower.terms) > len(short.terms)
-            else found
+            if isinstance(larger, KnownAmount) and len(larger.lower.terms) > len(short.terms)
+            else larger
         )
     if (
-        isinstance(one, UnknownAmount)
-        or isinstance(other, UnknownAmount)
-        or isinstance(found, UnknownAmount)
+        isinstance(left, UnknownAmount)
+        or isinstance(right, UnknownAmount)
+        or isinstance(larger, UnknownAmount)
         or place.ranged
     ):
-        return found
-    if one.lower != other.lower and any(isinstance(each, a.Floor) for each in found.lower.atoms_within()):
-        return KnownAmount(min(one.lower, other.lower, key=lambda each: len(each.terms)), found.upper)
-    return found
+        return larger
+    if left.lower != right.lower and any(isinstance(atom, a.Floor) for atom in larger.lower.atoms_within()):
+        return KnownAmount(min(left.lower, right.lower, key=lambda value: len(value.terms)), larger.upper)
+    return larger
 
 
 def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
-    """Count the words and messages of one direction."""
     when = _holds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
@@ -103,7 +102,7 @@ def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
     result: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _moved(side), strict=True):
         sent = NOTHING if side.buffer is None else scale_amount(words, moved)
-        # What holds under the condition is not to decide the condition itself.
+        # Facts of the condition must not decide the condition itself.
         result[f"{prefix}words"] = scale_amount(when, _most(sent, side))
         result[f"{prefix}messages"] = scale_amount(when, _most(scale_amount(some, moved), side))
     return result
@@ -137,12 +136,12 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
 def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     """Count the messages of a number of words: 1 if there are words, or ceil(w/K) for messages of K words."""
     if isinstance(words, UnknownAmount):
-        # Whatever the data decides, a step is one message at most.
+        # A step is at most one message, even if its words depend on data.
         return KnownAmount(ZERO, ONE)
     if longest is not None:
         return map_known(words, lambda value: _rounded_up(value, longest, place.facts))
     facts = place.facts
-    # So many words is a whole number: one, if it is more than none.
+    # The number of words is an integer: words > 0 -> words >= 1
     if facts.positive(words.lower) or any(is_positive(bound, facts) for bound in lower_bounds(words.lower, facts)):
         return UNIT
     return KnownAmount(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
@@ -157,7 +156,7 @@ def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
     """The indicator that a number of words in sizes is not 0."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
-        rest = [each for each in monomial if not place.facts.positive(Poly({(each,): coefficient}))]
+        rest = [factor for factor in monomial if not place.facts.positive(Poly({(factor,): coefficient}))]
         words = Poly({tuple(rest): ONE.constant_term})
     rough = any(isinstance(atom, a.Floor | a.CeilLog2 | a.Exponential) for atom in words.atoms_within())
     if rough or not words.names <= place.fixed:
@@ -171,23 +170,23 @@ def _moved(side: _Side) -> tuple[Amount, Amount]:
     inside = side.inside
     away, near = NOTHING, NOTHING
     # The axes that `split` made come last, and have no part in an exchange.
-    for each, value in zip(inside.axes.values(), side.clause.values, strict=False):
-        differs = _differs(value, each, inside)
-        if each.within is not True:
+    for axis, value in zip(inside.axes.values(), side.clause.values, strict=False):
+        differs = _differs(value, axis, inside)
+        if axis.within is not True:
             away = _either(away, differs)
-        if each.within is not False:
+        if axis.within is not False:
             near = _either(near, differs)
-        if each.within is None:
+        if axis.within is None:
             away = up_to(away)  # type: ignore[assignment]
     within = scale_amount(near, KnownAmount(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
     return away, within
 
 
-def _either(one: KnownAmount, other: KnownAmount) -> KnownAmount:
-    if one is NOTHING:
-        return other
+def _either(left: KnownAmount, right: KnownAmount) -> KnownAmount:
+    if left is NOTHING:
+        return right
     return KnownAmount(
-        one.lower + other.lower - one.lower * other.lower, one.upper + other.upper - one.upper * other.upper
+        left.lower + right.lower - left.lower * right.lower, left.upper + right.upper - left.upper * right.upper
     )
 
 
@@ -198,15 +197,15 @@ def _holds(condition: s.Expr | None, place: Position) -> KnownAmount:
     if place.average is not None and not place.decides(condition):
         # On average the condition is part of the weight.
         return UNIT
-    found = place.holding(condition)
-    if not place.moves(found.upper):
-        return found if not place.moves(found.lower) else KnownAmount(ZERO, found.upper)
-    return KnownAmount(ZERO, place.somewhere(found.upper, condition.span))
+    indicator = place.holding(condition)
+    if not place.moves(indicator.upper):
+        return indicator if not place.moves(indicator.lower) else KnownAmount(ZERO, indicator.upper)
+    return KnownAmount(ZERO, place.somewhere(indicator.upper, condition.span))
 
 
 def _counted(words: Amount, facts: Facts) -> Amount:
     """Bound words from below by 0, as a length under a condition may be negative elsewhere."""
-    # So many words is a whole number: none below 0, if it is more than -1.
+    # The number of words is an integer: words > -1 -> words >= 0
     if isinstance(words, KnownAmount) and any(
         is_positive(bound + 1, facts) for bound in lower_bounds(words.lower, facts)
     ):
@@ -236,7 +235,7 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
         return NOTHING
     if facts.positive(distance) or facts.positive(-distance):
         return UNIT
-    # What is no multiple of the extent is not 0 either: q = (root + d) % p is not the root's coordinate.
+    # A distance that is not a multiple of the extent is not 0: q = (root + d) % p is not the root's coordinate.
     if _around(distance, axis.extent, facts, place, most) is UNIT:
         return UNIT
     settled = _settled(distance, place)
@@ -253,18 +252,18 @@ def _settled(value: Poly, place: Position) -> Poly:
     """Substitute coordinates that conditions fix, as `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
-        only = [each for each in bounds[name].lower if each in bounds[name].upper and not place.moves(each)]
-        # A bound is one of the younger symbol, which a loop variable is.
+        only = [bound for bound in bounds[name].lower if bound in bounds[name].upper and not place.moves(bound)]
+        # The bounds of a younger symbol, such as a loop variable, relate both.
         coordinate = Poly.symbol(name)
         same = [
             Poly.symbol(other)
-            for other, each in bounds.items()
-            if coordinate in each.lower and coordinate in each.upper
+            for other, bound in bounds.items()
+            if coordinate in bound.lower and coordinate in bound.upper
         ]
         average = None if place.average is None else place.average.only(name)
-        known = [average] if average is not None and not place.moves(average) else only or same
-        if known:
-            value = value.substitute({name: known[0]})
+        values = [average] if average is not None and not place.moves(average) else only or same
+        if values:
+            value = value.substitute({name: values[0]})
     return place.facts.simplify(value)
 
 
@@ -293,7 +292,7 @@ def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: P
         return exact_amount(most)
     if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
         return UNIT
-    # Both ways around, one moves as far as the other.
+    # The distance is the same in both directions.
     way = rest if next(iter(rest.terms.values())) > 0 else -rest
     if not rest.names <= place.fixed:
         # In a form that can be summed up: each multiple is a step of floor(way/extent).

@@ -71,34 +71,34 @@ def disseminates(algorithm: s.Algorithm) -> bool:
     body = algorithm.body
     if len(algorithm.grid) != 1 or not same(algorithm.grid[0].extent, PROCESSORS):
         return False
-    guards = (each for each in s.find(body, s.If) if any(s.find(each, s.Communicate)))
+    guards = (guard for guard in s.find(body, s.If) if any(s.find(guard, s.Communicate)))
     if any(s.find(body, s.Split, s.While, s.Invoke)) or not all(map(_is_vacuous, guards)):
         return False
-    steps = [_step(each, body, algorithm.grid[0].name) for each in s.find(body, s.Communicate)]
+    steps = [_step(exchange, body, algorithm.grid[0].name) for exchange in s.find(body, s.Communicate)]
     distances = sorted(distance for distance, _ in steps)
     return distances in (["whole"], ["but last", "last"]) and len({direction for _, direction in steps}) == 1
 
 
 def _is_vacuous(guard: s.If) -> bool:
     """Test whether an `if` only excludes a single processor, which has no partner."""
-    conditions = [each.condition for each in guard.branches]
-    return [None if each is None else format_expression(each) for each in conditions] == ["P > 1"]
+    conditions = [branch.condition for branch in guard.branches]
+    return [None if condition is None else format_expression(condition) for condition in conditions] == ["P > 1"]
 
 
 def _step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
     """The distances by which all processors send in a step, and the direction; empty strings for other steps."""
-    clauses = {each.keyword: each for each in exchange.clauses}
+    clauses = {clause.keyword: clause for clause in exchange.clauses}
     to, origin = clauses.get("to"), clauses.get("from")
     if exchange.operation != "exchange" or to is None or origin is None or to.when or origin.when:
         return "", ""
-    blocks = (body, *(each.body for each in s.find(body, s.Loop)), *(each.body for each in s.find(body, s.Branch)))
+    blocks = (body, *(node.body for node in s.find(body, s.Loop)), *(node.body for node in s.find(body, s.Branch)))
     own = next(block for block in blocks if exchange in block)
-    lets = {each.name: each.value for each in s.find(own, s.Let)}
-    ends = [_around(each.values[0], coordinate, lets) for each in (to, origin)]
+    lets = {let.name: let.value for let in s.find(own, s.Let)}
+    ends = [_around(clause.values[0], coordinate, lets) for clause in (to, origin)]
     (distance, direction), (back, opposite) = ends
     if distance != back or {direction, opposite} != {"+", "-"}:
         return "", ""
-    match [each for each in s.find(body, s.Loop) if exchange in s.find(each, s.Communicate)]:
+    match [node for node in s.find(body, s.Loop) if exchange in s.find(node, s.Communicate)]:
         case [] if distance == LAST:
             return "last", direction
         case [loop] if loop.step is None and not loop.parallel and distance == f"2^{loop.variable}":
@@ -152,21 +152,20 @@ class Spent:
     steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
-        """Return the amount of a metric."""
         return self.amounts.get(metric, NOTHING)
 
-    def then(self, other: Spent) -> Spent:
+    def then(self, following: Spent) -> Spent:
         """Return the costs of this part followed by another."""
-        amounts, declared = _sum(self.amounts, other.amounts), self.declared | other.declared
-        steps = self.steps + other.steps
-        if not (self.stages or other.stages):
+        amounts, declared = _sum(self.amounts, following.amounts), self.declared | following.declared
+        steps = self.steps + following.steps
+        if not (self.stages or following.stages):
             return Spent(amounts, declared, steps=steps)
         tail = self.rest if self.stages else self.amounts
-        if not other.stages:
-            return Spent(amounts, declared, self.stages, _sum(tail, other.amounts), steps)
-        first, *more = other.stages
+        if not following.stages:
+            return Spent(amounts, declared, self.stages, _sum(tail, following.amounts), steps)
+        first, *more = following.stages
         stages = (*self.stages, replace(first, before=_sum(tail, first.before)), *more)
-        return Spent(amounts, declared, stages, other.rest, steps)
+        return Spent(amounts, declared, stages, following.rest, steps)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
         """Apply a function to every amount; stages are dropped."""
@@ -224,11 +223,11 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             statements = tuple(group)
             if not speaks:
                 total = total.then(self._stretch(statements, place))
-            for each in statements:
+            for statement in statements:
                 if speaks:
-                    spent = self.statement(each, place)
+                    spent = self.statement(statement, place)
                     total = total.then(spent if place.average is None else spent.map(_at_least))
-                place = place.behind(each)
+                place = place.behind(statement)
         return total
 
     def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
@@ -238,8 +237,8 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
     def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Test whether statements, or their callees, declare costs."""
         module = self._module
-        callees = {other for each in called(module, statements) for other in (each, *reachable(module, each))}
-        return any(True for _ in declared_costs(module, (statements, *(each.body for each in callees))))
+        callees = {inner for callee in called(module, statements) for inner in (callee, *reachable(module, callee))}
+        return any(True for _ in declared_costs(module, (statements, *(callee.body for callee in callees))))
 
     def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """Return the costs of statements between steps, by metric."""
@@ -250,15 +249,15 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         """Derive statements that send nothing."""
         tally, parts = self._stretches.block(statements, place)
         spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
-        if any(isinstance(each, KnownAmount) and place.moves(each.upper) for each in map(tally.amount, tally.names)):
+        if any(isinstance(value, KnownAmount) and place.moves(value.upper) for value in map(tally.amount, tally.names)):
             # No processor does more than it would if it took every branch.
             other, _ = self._stretches.ungoverned.block(statements, place)
             rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
             spent = spent.within(rough, place.facts)
         if not self._stepwise:
             return spent
-        each = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
-        steps = [step for part, most in zip(parts, each, strict=True) for step in step_of(part.span, most.amounts)]
+        costs = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
+        steps = [step for part, most in zip(parts, costs, strict=True) for step in step_of(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))
 
     def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
@@ -270,13 +269,11 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         )
 
     def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
-        """Bound costs by their maximum over processors."""
         return spent.map(lambda amount: place.bounded(amount, at.span))
 
     def _communicates(self, statement: s.Stmt) -> bool:
-        """Test whether a statement may contain a communication step."""
-        invoked = (self._callee(each.call) for each in s.find(statement, s.Invoke))
-        return any(s.find(statement, s.Communicate, s.Split)) or any(each is not None for each in invoked)
+        invoked = (self._callee(invoke.call) for invoke in s.find(statement, s.Invoke))
+        return any(s.find(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
 
     def _callee(self, call: s.Call) -> s.Algorithm | None:
         target = self._module.targets.get(call)
@@ -318,14 +315,14 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
                 return before
             found = self._recursions.amounts(callee, inside, invoke, self._level)
             return before.then(Spent(found, self._recursions.declared(callee, self._level)))
-        joined = [each.id for each in invoke.along] or list(place.axes)
+        joined = [name.id for name in invoke.along] or list(place.axes)
         if disseminates(callee):
             self._uneven = False
             steps = self.algorithm(callee, inside)
             stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
         spent = self._inside(callee, inside)
-        return before.then(replace(spent, stages=tuple(_renamed(each, callee, joined) for each in spent.stages)))
+        return before.then(replace(spent, stages=tuple(_renamed(part, callee, joined) for part in spent.stages)))
 
     def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
         """Derive the body of a callee, once for all processors with equal inputs."""
@@ -346,7 +343,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             return lost(problem.reason, split)
         parts = _computed(evaluation(split.parts, place, self._stretches))
         body = self._block(split.body, inside)
-        # The axes of the grid are others there, and stages name them.
+        # The split has other axes than the grid, and stages name axes.
         return self._most(parts, split, place).then(replace(body, stages=()))
 
     def loop(self, loop: s.Loop, place: Position) -> Spent:
@@ -359,17 +356,17 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, inside))
         spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [
-            end for each in map(body.of, METRICS) if isinstance(each, KnownAmount) for end in (each.lower, each.upper)
+            end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
         ]
         long = any(
-            isinstance(each, UnknownAmount) or len(each.upper.terms) > MAX_TERMS for each in map(spent.of, METRICS)
+            isinstance(cost, UnknownAmount) or len(cost.upper.terms) > MAX_TERMS for cost in map(spent.of, METRICS)
         )
-        # From below what has no sum is nothing, which all or none of the guards may better.
+        # Lower bounds without a sum are 0; bounds without guards may be better.
         unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
         if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
-            other = copy(self)
-            other._stretches = self._stretches.ungoverned
-            rough = other.loop(loop, replace(place, counts_guards=False))
+            unguarded = copy(self)
+            unguarded._stretches = self._stretches.ungoverned
+            rough = unguarded.loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
             bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **bettered})
@@ -401,49 +398,49 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         facts = place.facts
         test = evaluation(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._most(_computed(test), first, place)
-        taken = place.holding(first.condition)
-        taken = taken if self._level is None else self._level.decided(first, taken, place)
-        if taken.lower == ONE:
+        holding = place.holding(first.condition)
+        holding = holding if self._level is None else self._level.decided(first, holding, place)
+        if holding.lower == ONE:
             return cost.then(self._block(first.body, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        other = self.branches(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
-        if taken.upper == ZERO:
-            return cost.then(other)
+        second = self.branches(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
+        if holding.upper == ZERO:
+            return cost.then(second)
         arm = self._block(first.body, place.knowing(first.condition))
         by_sizes = s.names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
-        return cost.then(self._one_of(taken, arm, other, place, shown, first))
+        return cost.then(self._one_of(holding, arm, second, place, shown, first))
 
     def _one_of(
-        self, taken: KnownAmount, arm: Spent, other: Spent, place: Position, shown: str | None, at: s.Node
+        self, holding: KnownAmount, arm: Spent, second: Spent, place: Position, shown: str | None, at: s.Node
     ) -> Spent:
         """Combine two branches: by the sizes if these decide; else the sum, as paths may use both."""
-        declared = arm.declared | other.declared
+        declared = arm.declared | second.declared
         facts = place.facts
-        if (held := taken.lower) == taken.upper and not place.moves(held):
-            amounts = {name: choose_by_indicator(held, arm.of(name), other.of(name)) for name in METRICS}
+        if (held := holding.lower) == holding.upper and not place.moves(held):
+            amounts = {name: choose_by_indicator(held, arm.of(name), second.of(name)) for name in METRICS}
             first, rest = (
                 (lambda amount: choose_by_indicator(held, amount, NOTHING)),
                 (lambda amount: choose_by_indicator(held, NOTHING, amount)),
             )
             if shown is None:
-                steps = [*(step.mapped(first) for step in arm.steps), *(step.mapped(rest) for step in other.steps)]
+                steps = [*(step.mapped(first) for step in arm.steps), *(step.mapped(rest) for step in second.steps)]
             else:
                 steps = [step.in_branch(shown, first) for step in arm.steps]
-                steps += [step.in_branch("else", rest) for step in other.steps]
+                steps += [step.in_branch("else", rest) for step in second.steps]
             return Spent(amounts, declared, steps=tuple(steps))
         if place.average is not None:
-            return arm.then(other)
+            return arm.then(second)
         if place.ranged:
-            possible = KnownAmount(ZERO, place.somewhere(taken.upper, at.span))
-            elsewhere = KnownAmount(ZERO, place.somewhere(1 - taken.lower, at.span))
+            possible = KnownAmount(ZERO, place.somewhere(holding.upper, at.span))
+            elsewhere = KnownAmount(ZERO, place.somewhere(1 - holding.lower, at.span))
             arm = arm.map(lambda amount: scale_amount(_up(amount, facts), possible))
-            return arm.then(other.map(lambda amount: scale_amount(_up(amount, facts), elsewhere)))
+            return arm.then(second.map(lambda amount: scale_amount(_up(amount, facts), elsewhere)))
 
         def combined_amount(name: str) -> Amount:
-            one, two = arm.of(name), other.of(name)
+            left, right = arm.of(name), second.of(name)
             return choose_by_indicator(
-                taken.upper, choose_by_indicator(taken.lower, one, either_amount(one, two, facts)), two
+                holding.upper, choose_by_indicator(holding.lower, left, either_amount(left, right, facts)), right
             )
 
         return Spent({name: combined_amount(name) for name in METRICS}, declared)
@@ -463,20 +460,20 @@ def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool)
     The last resort is the trip count times the maximum from above, and 0 from below. For a `mean`, a bound of 0 is
     avoided if possible.
     """
-    found = iterations.sum(amount)
+    total = iterations.sum(amount)
     if isinstance(amount, UnknownAmount) or (
-        isinstance(found, KnownAmount) and (not mean or found.lower or not amount.lower)
+        isinstance(total, KnownAmount) and (not mean or total.lower or not amount.lower)
     ):
-        return found
+        return total
     facts = iterations.inside
     for bound in upper_bounds(amount.upper, facts) if above else lower_bounds(amount.lower, facts):
         summed = iterations.sum(exact_amount(bound))
         if isinstance(summed, KnownAmount) and (not mean or summed.lower):
             return KnownAmount(ZERO, summed.upper) if above else summed
     if not above:
-        return found if isinstance(found, KnownAmount) else NOTHING
+        return total if isinstance(total, KnownAmount) else NOTHING
     most = iterations.largest(amount)
-    return found if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
+    return total if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
 
 
 def _at_least(amount: Amount) -> Amount:

@@ -67,11 +67,11 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
-        regimes, ends = closed.regimes, closed.ends
+        ends, bounds = closed.ends, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
-            regimes = tuple(replace(regime, lower=ZERO) for regime in regimes)
+            bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
         known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
-        return replace(cost, regimes=regimes, ends=known), steps
+        return replace(cost, bounds=bounds, ends=known), steps
     return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 
@@ -186,7 +186,7 @@ class Streamed(WordModel):
             self._offsets = frozenset(x.name for x in algorithm.parameters if isinstance(x.type, s.OffsetsType))
             self._block(algorithm.body)
 
-    # What the walk over the program asks for
+    # Costs that the derivation asks for
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         return self.words(self._before.get(statement, 0))
 
@@ -204,7 +204,7 @@ class Streamed(WordModel):
         each = repeated(self.words(words), row).then(self.words(ends), facts)
         return nest(FREE, each, outer, facts)
 
-    # What is found out beforehand, algorithm by algorithm
+    # Costs that are prepared, algorithm by algorithm
     def _block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
             self._prepare(statement)
@@ -221,7 +221,7 @@ class Streamed(WordModel):
             case s.Local() | s.Assign() if self._module.filled(statement) is not None:
                 self._fill(statement)
             case _:
-                # Nothing is walked along, filled or kept: each element that it names costs a line.
+                # No loop walks, fills or keeps lines here: each element that is named costs a line.
                 if isinstance(statement, s.While):
                     self._each[statement] = self._words(statement.condition)
                 for block in s.blocks(statement):
@@ -252,13 +252,13 @@ class Streamed(WordModel):
         if any(local_arrays(self._module, target)):
             return None
         total = 0
-        for each in filter(self._module.is_view, call.arguments):
-            shape = self._module.shapes.get(each, ())
+        for argument in filter(self._module.is_view, call.arguments):
+            shape = self._module.shapes.get(argument, ())
             extents = [extent.value for extent in shape if isinstance(extent, s.Integer)]
             if not extents or len(extents) < len(shape):
                 return None
             *outer, row = extents
-            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(each, self._own) else row * self._line)
+            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(argument, self._own) else row * self._line)
         return total if total <= FEW * self._line else None
 
     def _walked_along(self, loop: s.Loop) -> None:
@@ -266,18 +266,18 @@ class Streamed(WordModel):
 
         Walks that inner loops continue from iteration to iteration begin with this loop.
         """
-        own, going, walked = self._walks(loop), self._on, self._walked
+        new, going, walked = self._walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
         on = {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
-        begun = [own[name] for name in own.keys() - before] + [each for walks in on.values() for each in walks.values()]
+        begun = [new[name] for name in new.keys() - before] + [walk for walks in on.values() for walk in walks.values()]
         self.nested = self.nested or (bool(begun) and not _is_innermost(loop))
         self._on = {**going, **{inner: frozenset(walks) for inner, walks in on.items()}}
-        self._walked = walked.union(own)
-        held = len(own) - len(before) + sum(map(len, on.values()))
+        self._walked = walked.union(new)
+        held = len(new) - len(before) + sum(map(len, on.values()))
         self._held += held
         self.lines = max(self.lines, self._held)
-        self._before[loop] += sum(each.first + 2 * self._line - 2 for each in begun)
-        self._each[loop] = sum(each.words for each in own.values())
+        self._before[loop] += sum(walk.first + 2 * self._line - 2 for walk in begun)
+        self._each[loop] = sum(walk.words for walk in new.values())
         self._block(loop.body)
         self._held -= held
         self._on, self._walked = going, walked
@@ -298,17 +298,17 @@ class Streamed(WordModel):
     def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
         """Find elements with spatial locality: adjacent to the element of the previous iteration, or equal to it."""
         changing = s.set_names(around or loop)
-        inner = (each for each in loop.body if isinstance(each, s.Loop))
-        parts = (*_always(loop.body), *(part for each in inner for part in (each.lo, each.hi, *_always(each.body))))
-        steady = [each for part in parts for each in s.nodes(part)]
+        inner = (child for child in loop.body if isinstance(child, s.Loop))
+        parts = (*_always(loop.body), *(part for child in inner for part in (child.lo, child.hi, *_always(child.body))))
+        steady = [node for part in parts for node in s.nodes(part)]
         counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
         result: dict[str, _Walk] = {}
-        for each, counter in self._moving(loop, changing):
-            if counter == loop.variable and each in steady:
-                result[format_expression(each)] = _Walk(1, 0)
+        for element, counter in self._moving(loop, changing):
+            if counter == loop.variable and element in steady:
+                result[format_expression(element)] = _Walk(1, 0)
             elif counter in counters:
-                # Whether it is accessed or not, its place moves by no more than the steps of the counter.
-                result[format_expression(each)] = _Walk(counters[counter], 1)
+                # The element moves by at most the steps of the counter, whether it is accessed or not.
+                result[format_expression(element)] = _Walk(counters[counter], 1)
         return result
 
     def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
@@ -343,9 +343,9 @@ class Made(WordModel):
                 case s.Loop() | s.While():
                     changing = s.set_names(statement)
                     made = s.find(statement.body, s.Local)
-                    arrays = {each: each.type for each in made if isinstance(each.type, s.ArrayType)}
+                    arrays = {local: local.type for local in made if isinstance(local.type, s.ArrayType)}
                     still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
-                    self._at[statement] = [of for each, of in still.items() if each not in before]
+                    self._at[statement] = [of for local, of in still.items() if local not in before]
                     inside = before.union(still)
                 case _:
                     # No other statement makes an array itself, nor is repeated.
@@ -357,7 +357,7 @@ class Made(WordModel):
         total = FREE
         for type_ in self._at.get(statement, ()):
             try:
-                words = reduce(mul, (static_value(each, scope) for each in type_.shape))
+                words = reduce(mul, (static_value(extent, scope) for extent in type_.shape))
             except NotStaticError as problem:
                 return unknown(f"declared cost: {problem.reason}", statement.span)
             total = total.then(self.words(words + (self._line - 1)), scope.facts)
@@ -369,19 +369,19 @@ class Made(WordModel):
 
 def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
     """Find the arrays whose views in all calls have contiguous rows; the first algorithm has whole arrays."""
-    known = {each: frozenset(_in_rows(each)) for each in reached}
+    dense = {algo: frozenset(_in_rows(algo)) for algo in reached}
     while True:
         apart = {
             (target, parameter.name)
-            for each in reached
-            for call in s.find(each.body, s.Call)
+            for algo in reached
+            for call in s.find(algo.body, s.Call)
             if isinstance(target := module.targets.get(call), s.Algorithm)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if parameter.name in known[target] and not in_rows(argument, known[each])
+            if parameter.name in dense[target] and not in_rows(argument, dense[algo])
         }
         if not apart:
-            return known
-        known = {each: frozenset(name for name in names if (each, name) not in apart) for each, names in known.items()}
+            return dense
+        dense = {algo: frozenset(name for name in names if (algo, name) not in apart) for algo, names in dense.items()}
 
 
 def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
@@ -399,9 +399,9 @@ def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
 
 def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
-    for each in (*algorithm.parameters, *s.nodes(algorithm.body)):
-        if isinstance(each, s.Parameter | s.Local) and _is_by_rows(each.type):
-            yield each.name
+    for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
+        if isinstance(node, s.Parameter | s.Local) and _is_by_rows(node.type):
+            yield node.name
 
 
 def _is_by_rows(type_: s.Type) -> bool:
@@ -441,7 +441,7 @@ def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     for statement in s.find(body, s.Simple):
         for name in statement.sets:
             moves.setdefault(name, []).append(statement.increment)
-    return {name: len(found) for name, found in moves.items() if set(found) in ({1}, {-1})}
+    return {name: len(steps) for name, steps in moves.items() if set(steps) in ({1}, {-1})}
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:

@@ -32,8 +32,8 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
 
     `before` are the statements of the block before the `assume`, `rest` it and those after it.
     """
-    # The integers of the block itself that nothing assigns to from here on.
-    own = {each.integer for each in before if each.integer}
+    # Integers of this block that no later statement assigns.
+    own = {statement.integer for statement in before if statement.integer}
     settled = own - s.set_names(tuple(rest)).union(MACHINE_SYMBOLS)
     names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
     for name in names:
@@ -56,9 +56,9 @@ def _learned(value: Poly, name: str, facts: Facts) -> Facts:
         return facts
     inverse: Monomial = tuple((atom, -power) for atom, power in monomial)
     bound = -parts.get(0, ZERO) * Poly({inverse: 1 / coefficient})
-    known = facts.bounds[name]
+    prior = facts.bounds[name]
     changed = (
-        Bounds((*known.lower, bound), known.upper) if coefficient > 0 else Bounds(known.lower, (*known.upper, bound))
+        Bounds((*prior.lower, bound), prior.upper) if coefficient > 0 else Bounds(prior.lower, (*prior.upper, bound))
     )
     return facts.with_bounds({**facts.bounds, name: changed})
 
@@ -106,9 +106,9 @@ def _without_rises(value: Poly, facts: Facts) -> Poly:
 def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
     """Bound a value without an integer: by whole bounds inside logarithms and the like, else term by term."""
     symbol = Symbol(name)
-    known = facts.bounds[name]
+    bounds = facts.bounds[name]
     whole = facts.with_bounds(
-        {**facts.bounds, name: Bounds(tuple(filter(_is_whole, known.lower)), tuple(filter(_is_whole, known.upper)))}
+        {**facts.bounds, name: Bounds(tuple(filter(_is_whole, bounds.lower)), tuple(filter(_is_whole, bounds.upper)))}
     )
 
     def nested_symbol(value: Poly) -> Atom | None:
@@ -120,15 +120,15 @@ def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
 
 def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | None:
     total = ZERO
-    known = facts.bounds[symbol.name]
+    ends = facts.bounds[symbol.name]
     for monomial, coefficient in value.terms.items():
-        others = tuple(pair for pair in monomial if pair[0] != symbol)
-        factor = Poly({others: coefficient})
+        rest = tuple(pair for pair in monomial if pair[0] != symbol)
+        factor = Poly({rest: coefficient})
         match dict(monomial).get(symbol, 0):
             case 0:
                 total = total + factor
-            case 1 if all(facts.nonnegative(Poly.of_atom(atom)) for atom, _ in others):
-                bounds = known.upper if upper == (coefficient > 0) else known.lower
+            case 1 if all(facts.nonnegative(Poly.of_atom(atom)) for atom, _ in rest):
+                bounds = ends.upper if upper == (coefficient > 0) else ends.lower
                 terms = [factor * bound for bound in sorted(bounds, key=_is_whole)]
                 if not terms:
                     return None
@@ -186,4 +186,4 @@ def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly
 
 def holds(kinds: _Kinds, atom: Atom) -> bool:
     """Test whether an atom or one inside it is of some kinds."""
-    return isinstance(atom, kinds) or any(holds(kinds, each) for part in atom.parts for each in part.atoms())
+    return isinstance(atom, kinds) or any(holds(kinds, inner) for part in atom.parts for inner in part.atoms())

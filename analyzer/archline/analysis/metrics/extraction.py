@@ -59,7 +59,6 @@ class BodyCase:
         return self.way.known.nonnegative
 
     def equation(self, value: Poly) -> Equation:
-        """Build the equation of a metric in this case."""
         return Equation(self.decisions, self.facts, value, tuple(x for x in self.data if x in value.names), self.known)
 
 
@@ -94,12 +93,12 @@ def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[Decisio
     branch, scope = undecided.branch, undecided.scope
     assert branch.condition is not None
     before = replace(way.known, facts=scope.facts)
-    for taken in (True, False):
-        condition = branch.condition if taken else negate_condition(branch.condition)
-        known = before.learn(disjunctive_form(condition, scope))
-        if known is not None:
-            decision = Decision(branch, taken, undecided.indicator, undecided.condition)
-            yield DecisionPath((*way.decisions, decision), known)
+    for outcome in (True, False):
+        condition = branch.condition if outcome else negate_condition(branch.condition)
+        learned = before.learn(disjunctive_form(condition, scope))
+        if learned is not None:
+            decision = Decision(branch, outcome, undecided.indicator, undecided.condition)
+            yield DecisionPath((*way.decisions, decision), learned)
 
 
 CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
@@ -168,7 +167,7 @@ class Bodies(Statements):
         finally:
             self._loops -= 1
 
-    # What differs from other algorithms
+    # Overrides for recursive algorithms
     def algorithm(self, algorithm: s.Algorithm) -> Result:
         if algorithm not in self._circle:
             return self._outer.algorithm(algorithm)
@@ -207,7 +206,7 @@ class Bodies(Statements):
         try:
             return super().block(body, scope)
         finally:
-            # What a block inside states of an older integer is not known behind it, where the integer is settled anew.
+            # Facts that an inner block states about an older integer end with it: the integer is settled later.
             self._unsettled = declared_before
 
     def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
@@ -217,7 +216,7 @@ class Bodies(Statements):
         if statement.integer:
             self._unsettled[statement.integer] = None
         last = max((node.span.line, node.span.column) for node in s.nodes(statement))
-        for name in [each for each in self._unsettled if self._last_assigned.get(each, (0, 0)) <= last]:
+        for name in [integer for integer in self._unsettled if self._last_assigned.get(integer, (0, 0)) <= last]:
             # From here on the integer keeps its value.
             del self._unsettled[name]
             label = self._label(name)
@@ -237,22 +236,22 @@ class Bodies(Statements):
 
     def _together(self, facts: Facts) -> dict[str, Bounds]:
         """Merge new bounds into those of the case; in a branch on data, only bounds of its own symbols."""
-        known = dict(self._facts.bounds)
+        merged = dict(self._facts.bounds)
         for name, bound in facts.bounds.items():
-            if name not in known:
-                known[name] = bound
+            if name not in merged:
+                merged[name] = bound
             elif name not in self._older:
-                before = known[name]
-                known[name] = Bounds(
+                before = merged[name]
+                merged[name] = Bounds(
                     tuple(dict.fromkeys((*before.lower, *bound.lower))),
                     tuple(dict.fromkeys((*before.upper, *bound.upper))),
                 )
-        return known
+        return merged
 
     def _with_extents(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
         """Add the facts that sizes of later calls in the block are valid, which bound a settled integer."""
         facts = scope.facts
-        for call in (call for each in following if isinstance(each, s.Simple) for call in each.calls):
+        for call in (call for statement in following if isinstance(statement, s.Simple) for call in statement.calls):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
@@ -278,11 +277,11 @@ class Bodies(Statements):
         first, *rest = branches
         if self._loops or first.condition is None:
             return super().branches(branches, scope)
-        taken = self._holding(first.condition, scope)
-        if not taken.exact:
+        holding = self._holding(first.condition, scope)
+        if not holding.exact:
             return self._by_data_branch(branches, scope)
         decided = next((decision.taken for decision in self._way.decisions if decision.branch is first), None)
-        simplified = scope.facts.simplify(taken.lower)
+        simplified = scope.facts.simplify(holding.lower)
         if decided is None:
             if not simplified.is_constant:
                 raise UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
@@ -295,10 +294,10 @@ class Bodies(Statements):
         return test.then(other, scope.facts), "test, which does not hold in this case", children
 
     def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
-        found = super()._holding(condition, scope)
-        # An integer of the data has a symbol too, once it is settled.
-        by_data = not (found.lower.names | found.upper.names).isdisjoint(self._data)
-        return MAYBE if by_data or not (found.exact or self._loops) else found
+        indicator = super()._holding(condition, scope)
+        # A settled data-dependent integer has a symbol too.
+        by_data = not (indicator.lower.names | indicator.upper.names).isdisjoint(self._data)
+        return MAYBE if by_data or not (indicator.exact or self._loops) else indicator
 
     def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
         """Bind data-dependent integers of a condition to new symbols in its branch, and assume the condition."""
@@ -306,9 +305,9 @@ class Bodies(Statements):
             old = next(iter(scope.values[name].names), "") if name in scope.values else ""
             if old not in self._data or scope.values[name] != Poly.symbol(old):
                 continue
-            label, known = self._label(name), scope.facts.bounds.get(old, Bounds())
+            label, bounds = self._label(name), scope.facts.bounds.get(old, Bounds())
             self._data[label] = None
-            facts = scope.facts.with_symbol(label, known.lower, known.upper)
+            facts = scope.facts.with_symbol(label, bounds.lower, bounds.upper)
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
         return assuming_facts(scope, condition)
 
@@ -392,14 +391,14 @@ class Extraction:
             systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
                 bounded = tuple(self._bodies(algorithm, names, split=True).along(ways))
-                for metric, found in systems.items():
-                    if found is None:
+                for metric, system in systems.items():
+                    if system is None:
                         systems[metric] = self._system(metric, algorithm, bounded, split=True)
         except TooManyCasesError:
             reason = UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
             return Extracted(algorithm, {}, gap=reason)
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
-        return Extracted(algorithm, {metric: found for metric, found in systems.items() if found}, cases, gap)
+        return Extracted(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
     def _names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
         """The metrics and kinds that occur in the body itself, and so in the recursion."""
@@ -435,11 +434,11 @@ class Extraction:
     ) -> System | UnknownAmount | None:
         """Build the system of a metric; None if an exact one is asked for and data decides."""
         amounts = [case.tally.amount(metric) for case in cases]
-        known = [each for each in amounts if not isinstance(each, UnknownAmount)]
-        if len(known) < len(amounts):
-            return next(each for each in amounts if isinstance(each, UnknownAmount))
+        valid = [amount for amount in amounts if not isinstance(amount, UnknownAmount)]
+        if len(valid) < len(amounts):
+            return next(amount for amount in amounts if isinstance(amount, UnknownAmount))
         if not split and not all(
-            amount.exact and amount.lower.names.isdisjoint(case.data) for case, amount in zip(cases, known, strict=True)
+            amount.exact and amount.lower.names.isdisjoint(case.data) for case, amount in zip(cases, valid, strict=True)
         ):
             return None
         module = self._outer.module
@@ -447,13 +446,13 @@ class Extraction:
         functions: dict[str, SizeFunction] = {}
         for upper in (False, True) if split else (True,):
             name = _name(metric, algorithm, not split, upper)
-            both = zip(cases, known, strict=True)
+            both = zip(cases, valid, strict=True)
             equations = [case.equation(amount.upper if upper else amount.lower) for case, amount in both]
             functions[name] = SizeFunction(
                 name,
                 algorithm,
                 (*signature.size_names, *signature.indices),
-                {each: signature.at_least[each] for each in signature.size_names},
+                {size: signature.at_least[size] for size in signature.size_names},
                 self._declared(algorithm),
                 tuple(equations),
                 algorithm.where,
@@ -468,8 +467,8 @@ class Extraction:
     def systems(self, metric: str) -> dict[str, SizeFunction]:
         """Collect all functions of a metric that were extracted so far, by name."""
         result: dict[str, SizeFunction] = {}
-        for each in self._done.values():
-            system = each.systems.get(metric)
+        for extracted in self._done.values():
+            system = extracted.systems.get(metric)
             if isinstance(system, System):
                 result |= system.functions
         return result
@@ -480,10 +479,10 @@ def _applied(
 ) -> Mapping[str, Amount]:
     """The costs of a call as functions of its sizes: one function if `exact`, else a lower and an upper one."""
 
-    def applied_amount(metric: str, known: bool | UnknownAmount) -> Amount:
-        if isinstance(known, UnknownAmount):
-            return known
-        low, high = (a.Applied(_name(metric, target, known, upper), arguments) for upper in (False, True))
+    def applied_amount(metric: str, single: bool | UnknownAmount) -> Amount:
+        if isinstance(single, UnknownAmount):
+            return single
+        low, high = (a.Applied(_name(metric, target, single, upper), arguments) for upper in (False, True))
         return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
     return {metric: applied_amount(metric, known) for metric, known in exact.items()}

@@ -46,9 +46,9 @@ class CostModel:
     def __init__(self, asked: Iterable[MetricDefinition], auxiliary: Iterable[MetricDefinition] = ()) -> None:
         """`auxiliary`: metrics that the derivation itself needs."""
         chosen = tuple(asked)
-        self.asked = tuple(each.name for each in chosen)
-        self._metrics = {each.name: each for each in (*chosen, *auxiliary)}
-        paths = [name for name, each in self._metrics.items() if each.composition is Composition.MAX_PLUS]
+        self.asked = tuple(definition.name for definition in chosen)
+        self._metrics = {definition.name: definition for definition in (*chosen, *auxiliary)}
+        paths = [name for name, definition in self._metrics.items() if definition.composition is Composition.MAX_PLUS]
         self._paths = frozenset(paths)
         self.sync = Tally(paths=dict.fromkeys(paths, SYNC))
 
@@ -91,7 +91,7 @@ class CostModel:
     def declared(self, metric: str) -> tuple[str, ...]:
         """Return the metrics, and their kinds, to which a declared amount of a metric is added."""
         added = {metric, *METRICS[metric].within}
-        names = tuple(each.name for each in self._metrics.values() if each.name in added)
+        names = tuple(definition.name for definition in self._metrics.values() if definition.name in added)
         return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
 
     # Costs other than events
@@ -112,11 +112,11 @@ class CostModel:
         return nest(self.event(ITERATION), FREE, extents, facts)
 
 
-def nest(each: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
-    """Return the cost of a loop nest: `each` for an iteration of every level, `inside` for the innermost body."""
+def nest(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
+    """Return the cost of a loop nest; `inside` is the cost of the innermost body."""
     cost = inside
     for extent in reversed(extents):
-        cost = repeated(each.then(cost, facts), extent)
+        cost = repeated(per_iteration.then(cost, facts), extent)
     return cost
 
 
@@ -127,7 +127,7 @@ def events_of(*names: str) -> CostModel:
 
 
 STANDARD = CostModel(
-    each for each in METRICS.values() if each.derived is Derived.ALWAYS and each.composition is not None
+    metric for metric in METRICS.values() if metric.derived is Derived.ALWAYS and metric.composition is not None
 )
 """The model of flops, work and span."""
 
@@ -192,8 +192,8 @@ def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: O
 
 def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     """Return the kind of a scalar: static, int data or real."""
-    found = scope.module.types.get(expr, Kind.STATIC)
-    kind = found.element if isinstance(found, ViewType) else found
+    type_ = scope.module.types.get(expr, Kind.STATIC)
+    kind = type_.element if isinstance(type_, ViewType) else type_
     return scope.element if kind is Kind.ANY else kind
 
 

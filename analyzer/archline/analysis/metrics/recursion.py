@@ -84,12 +84,12 @@ class RecursionSolver:
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs with bounds in one expression instead of regimes, which loops sum more easily."""
-        known = self.tally(algorithm)
-        plain = {name: self._plain(algorithm, name, known.amount(name)) for name in known.names}
-        return replace(self._outer.model.tally(plain, known.declared), gap=known.gap)
+        costs = self.tally(algorithm)
+        plain = {name: self._plain(algorithm, name, costs.amount(name)) for name in costs.names}
+        return replace(self._outer.model.tally(plain, costs.declared), gap=costs.gap)
 
     def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
-        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).regimes:
+        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
             return amount
         extracted = self.extracted(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
@@ -98,7 +98,7 @@ class RecursionSolver:
             return amount
         low = self.everywhere(least, metric, False) or ZERO
         if low != high:
-            # Sums over a loop of sizes cut off at numbers are long, and little is proved of them.
+            # Sums of capped sizes over a loop are long, and few proofs succeed for them.
             low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
         facts = declared_scope(self._outer.module, algorithm).facts
         return KnownAmount(facts.restore(low), facts.restore(high))
@@ -106,7 +106,7 @@ class RecursionSolver:
     @memoised
     def _unproved(self, algorithm: s.Algorithm) -> UnknownAmount | None:
         """The reason why termination is not proved, as then no bound by induction holds; None if it is proved."""
-        # All calls occur in the greatest cost, whatever is counted; where nothing has a recurrence, all is unknown.
+        # The upper function of any metric has all calls; without any function, all costs are unknown.
         extracted = self.extracted(algorithm)
         functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
         function = next(filter(None, functions), None)
@@ -130,19 +130,19 @@ class RecursionSolver:
         system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
         if not isinstance(system, System):
             return MetricSolution(system or NOTHING)
-        found = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
+        solution = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
         if not all(_settled(function, functions) for function in system.functions.values()):
-            return found
+            return solution
         values = self._values_of(metric)
 
         def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
             sizes = {name: int(value) for name, value in point.items()}
-            known = [values.at(name, sizes) for name in names]
-            return known[0], known[-1]
+            bounds = [values.at(name, sizes) for name in names]
+            return bounds[0], bounds[-1]
 
-        return replace(found, ends=bounds_at)
+        return replace(solution, ends=bounds_at)
 
     def _summed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum a metric over its kinds, if these are known exactly; else None."""
@@ -151,9 +151,9 @@ class RecursionSolver:
         systems = self.extracted(algorithm).systems
         kinds = [self.closed(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
         exact = [
-            known.amount.upper
-            for known in kinds
-            if isinstance(known.amount, KnownAmount) and known.amount.exact and not known.regimes
+            kind.amount.upper
+            for kind in kinds
+            if isinstance(kind.amount, KnownAmount) and kind.amount.exact and not kind.pieces
         ]
         if len(exact) < len(kinds):
             return None
@@ -210,10 +210,10 @@ class RecursionSolver:
             closed = self.closed(function.algorithm, metric)
             if isinstance(closed.amount, UnknownAmount):
                 self._everywhere[key] = None
-            elif not closed.regimes:
+            elif not closed.pieces:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
             else:
-                recursive = closed.regimes[-1].upper if upper else closed.regimes[-1].lower
+                recursive = closed.pieces[-1].upper if upper else closed.pieces[-1].lower
                 fits = holds_at_leaves(function, recursive, upper)
                 self._everywhere[key] = recursive if fits else self._search(function, metric, upper)
         return self._everywhere[key]
@@ -222,8 +222,8 @@ class RecursionSolver:
         reduced = self._by_distance(function)
         with budget(MAX_EFFORT, own=True):
             given = replace(self._given(metric, reduced.function), capped=capped)
-            found = search_bound(reduced.function, upper, given, everywhere=True)
-        return None if found is None else reduced.restored(found.value)
+            bound = search_bound(reduced.function, upper, given, everywhere=True)
+        return None if bound is None else reduced.restored(bound.value)
 
     def _uncapped(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
         """Return a bound without maxima, for proofs about powers of two."""
@@ -246,24 +246,24 @@ class RecursionSolver:
         """Return a function from arguments and facts to the bound of another algorithm's call."""
 
         def bound_at_call(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
-            found = self.everywhere(function, metric, side is BoundSide.UPPER)
-            if found is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
+            form = self.everywhere(function, metric, side is BoundSide.UPPER)
+            if form is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
                 needed = "closed form" if side is BoundSide.EXACT else "bound"
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
-            given = sizes_of_call(function, arguments)
+            sizes = sizes_of_call(function, arguments)
             if side is not BoundSide.EXACT:
-                found = transform_inside_clamp(found, partial(without_pieces, upper=side is BoundSide.UPPER))
+                form = transform_inside_clamp(form, partial(without_pieces, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
-                # Of powers of two, that is the number of halvings itself.
-                found = found if side is BoundSide.UPPER else without_halvings(found, function.facts)
-                there = without_maxima(found, given, facts)
+                # For powers of two it equals the number of halvings.
+                form = form if side is BoundSide.UPPER else without_halvings(form, function.facts)
+                there = without_maxima(form, sizes, facts)
                 if there is not None:
                     return there
-                found = self._uncapped(function, metric, side is BoundSide.UPPER, found)
+                form = self._uncapped(function, metric, side is BoundSide.UPPER, form)
             elif side is BoundSide.LOWER:
-                # At halves that are rounded up, little is proved of it.
-                return facts.simplify(at_halves(found, function.facts, given, facts))
-            return facts.simplify(found.substitute(given))
+                # Few proofs succeed for it at halves that are rounded up.
+                return facts.simplify(at_halves(form, function.facts, sizes, facts))
+            return facts.simplify(form.substitute(sizes))
 
         return bound_at_call
 
@@ -275,7 +275,7 @@ class RecursionSolver:
         """Collect the inputs of a search: bounds of other algorithms, and values of the function."""
         functions = self._extraction.systems(metric)
         foreign = {side: self._foreign(metric, function, side) for side in BoundSide}
-        # All metrics are looked at in the same points, and their bounds have many terms in common.
+        # Metrics share sample points, as their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, PointTable())
         if not _settled(function, functions):
             return SearchInputs(foreign, None, places=places)
@@ -287,8 +287,8 @@ class RecursionSolver:
     def _foreign(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
         """The bounds of calls of other algorithms, by function name."""
         functions = self._extraction.systems(metric)
-        others = {name: each for name, each in functions.items() if each.algorithm is not function.algorithm}
-        return {name: self._at_call(each, metric, side) for name, each in others.items()}
+        others = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
+        return {name: self._at_call(called, metric, side) for name, called in others.items()}
 
     def _values_of(self, metric: str) -> ValueTable:
         """Return the table of values of all functions of a metric."""
@@ -298,12 +298,12 @@ class RecursionSolver:
 
     def _side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
         """Return the closed form of a function in its recursive cases, or a bound of it; None if not found."""
-        given = self._given(metric, function)
-        if not upper and given.values is None and self._outer.model.upper_only:
+        inputs = self._given(metric, function)
+        if not upper and inputs.values is None and self._outer.model.upper_only:
             return None
         if function.name not in self._exact:
-            self._exact[function.name] = None if given.values is None else exact_form(function, given)
-        return self._exact[function.name] or search_bound(function, upper, given)
+            self._exact[function.name] = None if inputs.values is None else exact_form(function, inputs)
+        return self._exact[function.name] or search_bound(function, upper, inputs)
 
     def _solved(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extracted(algorithm)
@@ -370,32 +370,32 @@ class RecursionSolver:
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
         """Bound groups of cases separately, if a joint bound does not have the function's growth; else None."""
-        given = self._given(metric, most)
-        if given.values is None or all(each is not None and each.steady for each in known):
+        inputs = self._given(metric, most)
+        if inputs.values is None or all(bound is not None and bound.steady for bound in known):
             return None
-        found = bound_by_components(least, most, known, given)
-        if found is None:
+        components = bound_by_components(least, most, known, inputs)
+        if components is None:
             return None
-        self._inside[least.name, False], self._inside[most.name, True] = found.least, found.most
-        low, high = found.layers[-1].low.value, found.layers[-1].high.value
+        self._inside[least.name, False], self._inside[most.name, True] = components.least, components.most
+        low, high = components.layers[-1].low.value, components.layers[-1].high.value
         proofs = tuple(
             proof
-            for layer, where in zip(found.layers, found.conditions, strict=True)
+            for layer, where in zip(components.layers, components.conditions, strict=True)
             for proof in (InductionProof.of(">=", layer.low, where), InductionProof.of("<=", layer.high, where))
         )
-        return replace(by_regimes(found.least, found.most, low, high), proofs=proofs)
+        return replace(by_regimes(components.least, components.most, low, high), proofs=proofs)
 
     def _by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """Solve a recursion that moves indices; None if it has none or no form is found."""
         if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
             return None
         scope = declared_scope(self._outer.module, function.algorithm)
-        found = indexed.index_bounds(
+        bounds = indexed.index_bounds(
             function, index_declaration(function.algorithm, scope), self._given(metric, function).values
         )
-        if found is None:
+        if bounds is None:
             return None
-        low, high = found
+        low, high = bounds
         if low == high:
             proofs: tuple[InductionProof, ...] = (
                 InductionProof("=", low, reason="each case is an identity in the indices"),
@@ -413,7 +413,7 @@ class RecursionSolver:
         more = self.closed(algorithm, limit)
         if isinstance(more.amount, UnknownAmount):
             return None
-        return more.regimes[-1].upper if more.regimes else more.amount.upper
+        return more.pieces[-1].upper if more.pieces else more.amount.upper
 
 
 def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
@@ -443,7 +443,7 @@ class Derivation(Statements):
         return RecursionSolver(self)
 
     def _guarded(self) -> Self:
-        other = super()._guarded()
-        # Solved with the guards bounded, whether they were solved otherwise before or not.
-        vars(other).pop("recursions", None)
-        return other
+        derivation = super()._guarded()
+        # Recursions are solved again, with the guards bounded.
+        vars(derivation).pop("recursions", None)
+        return derivation

@@ -21,7 +21,8 @@ from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
-from archline.analysis.cost import Cost, Costs, Regime, ends_at
+from archline.analysis.bounds import Bound, Piece, build_piece
+from archline.analysis.cost import Cost, Costs, ends_at
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, reachable
@@ -38,32 +39,32 @@ def related(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) 
         if limit is not None and limit in costs.metrics and not may_exceed(name, module, algorithm):
             metrics[name] = _at_most(cost, costs[limit], facts)
             metrics[limit] = _at_least(metrics[limit], cost, facts)
-    kinds = {kind: _at_most(each, metrics["flops"], facts) for kind, each in costs.flops_by_kind.items()}
+    kinds = {kind: _at_most(cost, metrics["flops"], facts) for kind, cost in costs.flops_by_kind.items()}
     return replace(costs, metrics=metrics, flops_by_kind=kinds)
 
 
 def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether declared costs may let a metric exceed the one that limits it."""
-    known = METRICS.get(metric)
-    if known is None or known.at_most in known.within:
+    definition = METRICS.get(metric)
+    if definition is None or definition.at_most in definition.within:
         return False
-    bodies = tuple(each.body for each in (algorithm, *reachable(module, algorithm)))
-    return any(each == metric for _, _, each in declared_costs(module, bodies))
+    bodies = tuple(called.body for called in (algorithm, *reachable(module, algorithm)))
+    return any(declared == metric for _, _, declared in declared_costs(module, bodies))
 
 
 def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost by one that it never exceeds: as an expression if proved smaller, and at sizes."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
-    upper = limit.upper if not cost.regimes and _proved(cost.upper - limit.upper, facts) else cost.upper
+    upper = limit.upper if not cost.by_case and _proved(cost.upper - limit.upper, facts) else cost.upper
     return _settled(replace(cost, upper=upper, at_most=(*cost.at_most, limit)))
 
 
 def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """Bound a cost from below by one that never exceeds it, likewise."""
+    """Bound a cost from below by one that never exceeds it: as an expression if proved larger, and at sizes."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
-    lower = limit.lower if not cost.regimes and _proved(limit.lower - cost.lower, facts) else cost.lower
+    lower = limit.lower if not cost.by_case and _proved(limit.lower - cost.lower, facts) else cost.lower
     return _settled(replace(cost, lower=lower, at_least=(*cost.at_least, limit)))
 
 
@@ -81,13 +82,13 @@ def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
     work, span = costs["work"], costs["span"]
     metric = f"time({name})"
     declared = tuple(sorted({*work.declared, *span.declared}))
-    for each in (work, span):
-        if each.status == "unknown":
-            return replace(each, metric=metric, declared=declared)
+    for cost in (work, span):
+        if cost.status == "unknown":
+            return replace(cost, metric=metric, declared=declared)
     least, most = _together(_bounds(work), _bounds(span), processors)
-    regimes = _regimes(work, span, processors)
+    bounds = _bounds_by_case(work.by_case, span.by_case, processors)
     ends = _Ends(work, span, processors)
-    return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, regimes, ends=ends)
+    return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, bounds, ends=ends)
 
 
 Bounds = tuple[Poly, Poly]
@@ -101,26 +102,21 @@ def _bounds(cost: Cost) -> Bounds:
 
 def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
     share = processors**-1
-    # What runs one after the other takes its time on any number of processors.
+    # Serial code takes its time on any number of processors.
     least = span[0] if work[0] == span[0] else a.maximum(work[0] * share, span[0])
     return least, span[1] + work[1] * share
 
 
-def _regimes(work: Cost, span: Cost, processors: Poly) -> tuple[Regime, ...]:
-    """Combine the regimes of work and span, if the shorter list is a prefix of the other; else none."""
-    few, many = sorted((work.regimes, span.regimes), key=len)
-    if not few or any(each.when != other.when for each, other in zip(few[:-1], many, strict=False)):
+def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors: Poly) -> tuple[Bound, ...]:
+    """Combine the pieces of work and span, if the shorter list is a prefix of the other; else none."""
+    few, many = sorted((work, span), key=len)
+    if not few or any(left.when != right.when for left, right in zip(few[:-1], many, strict=False)):
         return ()
-    ends = _extended(work.regimes, len(many)), _extended(span.regimes, len(many))
-    return tuple(
-        Regime(each.where, each.cases, *_together((w.lower, w.upper), (s.lower, s.upper), processors))
-        for each, w, s in zip(many, *ends, strict=True)
-    )
-
-
-def _extended(regimes: tuple[Regime, ...], count: int) -> tuple[Regime, ...]:
-    """Repeat the last regime up to a number of regimes."""
-    return (*regimes, *regimes[-1:] * (count - len(regimes)))
+    # The last piece of the shorter list has the sizes of all others of the longer one.
+    work, span = ((*pieces, *pieces[-1:] * (len(many) - len(pieces))) for pieces in (work, span))
+    ends = (_together((w.lower, w.upper), (s.lower, s.upper), processors) for w, s in zip(work, span, strict=True))
+    pieces = (build_piece(piece.where, *pair, "metric") for piece, pair in zip(many, ends, strict=True))
+    return tuple(bound for piece in pieces for bound in piece.bounds)
 
 
 def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:

@@ -1,4 +1,4 @@
-"""Represent the solution of a metric's recurrence: one form, or a regime for each case without calls."""
+"""Represent the solution of a metric's recurrence: one form, or a piece for each case without calls."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from functools import partial
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.cost import Ends, Regime
+from archline.analysis.bounds import Piece, Region, Written, build_piece
+from archline.analysis.cost import Ends
 from archline.ir.amounts import Amount, KnownAmount, map_known
-from archline.records import field, record, replace
+from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, among
 
 
 @record(eq=False)
 class MetricSolution:
-    """The solution of a metric: bounds in one expression, and by regimes if that reads better.
+    """The solution of a metric: bounds in one expression, and by pieces if that reads better.
 
     `ends` gives the lower and the upper count at sizes, if the recurrences of both are functions of the sizes
     alone. `proofs` show how the form or the bounds of the recursive cases are known.
     """
 
     amount: Amount
-    regimes: tuple[Regime, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     ends: Ends | None = field(default=None, repr=False)
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
@@ -34,37 +35,41 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_fits(each, lower) for each in ends)):
+    if same or (lower == upper and all(_fits(pair, lower) for pair in ends)):
         return MetricSolution(known_in_sizes(facts, lower, upper))
-    taken = [_indicator(low.decisions) for low, _ in ends]
-    rest = ONE - sum(taken, ZERO)
+    indicators = [_indicator(low.decisions) for low, _ in ends]
+    rest = ONE - sum(indicators, ZERO)
     low, high = rest * lower, rest * upper
-    for one, (first, second) in zip(taken, ends, strict=True):
-        low, high = low + one * first.value, high + one * second.value
+    for indicator, (first, second) in zip(indicators, ends, strict=True):
+        low, high = low + indicator * first.value, high + indicator * second.value
     recursive = [a for a, b in both if a.recursive or b.recursive]
-    skipped = [each.decisions for each in recursive]
-    regimes = [Regime(among(a.decisions, skipped), (a.facts,), a.value, b.value) for a, b in ends]
-    regimes.append(Regime((), tuple(each.facts for each in recursive), lower, upper))
+    skipped = [equation.decisions for equation in recursive]
+
+    def build(indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: Written = tuple) -> Piece:
+        # An indicator is 1 in its case, and 0 elsewhere.
+        region, values = Region((facts.restore(indicator - 1),), cases, written), known_in_sizes(facts, low, high)
+        return build_piece(region, values.lower, values.upper, "recurrence")
+
+    pieces = [
+        build(indicator, (a.facts,), a.value, b.value, partial(among, a.decisions, skipped))
+        for indicator, (a, b) in zip(indicators, ends, strict=True)
+    ]
+    pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
     known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(_restored(each, facts) for each in regimes))
+    return MetricSolution(known, tuple(pieces))
 
 
 def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Test whether a case without calls has the closed form of the recursive cases."""
-    pinned = {name: low for name, known in ends[0].facts.bounds.items() for low in known.lower if low in known.upper}
-    differences = (each.facts.simplify(each.value - value) for each in ends)
-    return not any(each.facts.simplify(d.substitute(pinned)) for each, d in zip(ends, differences, strict=True))
+    pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
+    differences = (case.facts.simplify(case.value - value) for case in ends)
+    return not any(case.facts.simplify(d.substitute(pinned)) for case, d in zip(ends, differences, strict=True))
 
 
 def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
     """Express both bounds in the sizes as the program names them."""
     low = facts.restore(lower)
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
-
-
-def _restored(regime: Regime, facts: Facts) -> Regime:
-    known = known_in_sizes(facts, regime.lower, regime.upper)
-    return replace(regime, lower=known.lower, upper=known.upper)
 
 
 def _indicator(decisions: tuple[Decision, ...]) -> Poly:

@@ -123,7 +123,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return unknown(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
         shortest = partial(reduced_in_sizes, facts=scope.facts)
-        return closed.ended(lambda each: map_known(closed_amount(each, scope.facts, algorithm), shortest)), steps
+        return closed.ended(lambda amount: map_known(closed_amount(amount, scope.facts, algorithm), shortest)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
@@ -156,8 +156,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 sizes[name] = extent_value(expr, scope)
             except NotStaticError:
                 least = ZERO if name in signature.at_least else None
-                known = None if expr is None else int_range(expr, scope)
-                sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if known is None else known[1]))
+                ends = None if expr is None else int_range(expr, scope)
+                sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if ends is None else ends[1]))
         return sizes
 
     def _viewed(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
@@ -235,7 +235,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)
         forked = {
-            name: max_plus.spawned_map(before.get(name, NOTHING), each.finish) for name, each in body.paths.items()
+            name: max_plus.spawned_map(before.get(name, NOTHING), path.finish) for name, path in body.paths.items()
         }
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
@@ -247,11 +247,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if shape is None:
             return cost
         extents = []
-        for each in shape:
-            found = extent_range(each, scope)
-            if found is None:
-                return unknown("the extent of a whole-array assignment: it depends on the data", each.span)
-            extents.append(found)
+        for extent in shape:
+            amount = extent_range(extent, scope)
+            if amount is None:
+                return unknown("the extent of a whole-array assignment: it depends on the data", extent.span)
+            extents.append(amount)
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
@@ -302,17 +302,17 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
         test = self._iteration(loop, inner)
-        each = test.then(body, inner.facts)
+        once = test.then(body, inner.facts)
         if loop.parallel:
-            side_by_side = each.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
+            side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
             return tally.map(iterations.sum, lambda path: serial_path(path, iterations))
 
-        total = sum_over_iterations(each)
+        total = sum_over_iterations(once)
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
-            # Each iteration surely costs its test, whatever the least is that its body is known to cost.
+            # Each iteration costs its test, whatever the lower bound of its body is.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
         if total.known and total.length > MAX_TERMS:
             with suppress(OutOfBudgetError, NotStaticError), budget(MAX_ROUGH_PRODUCTS):
@@ -332,26 +332,26 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body = loop.body
         while len(body) == 1 and isinstance(nested := body[0], s.Loop) and not nested.parallel:
             ends = nested.lo, nested.hi, nested.step
-            if loop.variable in s.names(ends) or any(each in self.module.targets for each in s.find(ends, s.Call)):
+            if loop.variable in s.names(ends) or any(call in self.module.targets for call in s.find(ends, s.Call)):
                 break
             passed.append(nested)
             body = nested.body
         if (
             not 0 < len(passed) <= MAX_PASSED
             or loop.span in self._sunk
-            or not any(loop.variable in s.names((each.lo, each.hi)) for each in s.find(body, s.Loop))
-            or any(self.model.iteration(each).names for each in (loop, *passed))
+            or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find(body, s.Loop))
+            or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
             return None
-        # The tests of the loop inside are as many as those of the last that it passed; those of the others stay.
+        # The moved loop has as many tests as the last loop that it passed; the other loops keep theirs.
         order, tests = (replace(loop, body=body),), tuple[s.Stmt, ...]()
-        for each in reversed(passed):
-            order = (replace(each, body=order),)
-        for each in reversed(passed[:-1]):
-            tests = (replace(each, body=tests),)
+        for level in reversed(passed):
+            order = (replace(level, body=order),)
+        for level in reversed(passed[:-1]):
+            tests = (replace(level, body=tests),)
         inside = copy(self)
         inside._sunk |= {loop.span}
-        inside._untested = self._untested.union(each.span for each in passed).difference((loop.span,))
+        inside._untested = self._untested.union(level.span for level in passed).difference((loop.span,))
         total = self._counted(replace(loop, body=tests), scope)[0].then(inside._counted(*order, scope)[0], scope.facts)
         return total if total.exact else None
 
@@ -366,11 +366,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
-        found = data_range(loop, scope)
-        if found is None:
+        range_ = data_range(loop, scope)
+        if range_ is None:
             return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
-        trips = found.trips
-        facts = scope.facts.with_symbol(loop.variable, (found.first,), (found.last,))
+        trips = range_.trips
+        facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
         total, children = self._each_anywhere(loop, trips, known)
         if not total.known:
@@ -393,13 +393,13 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 else replace(path, advance=without_variable(path.advance), finish=finish)
             )
 
-        each = self._iteration(loop, scope).then(body, scope.facts).map(without_variable, free_path)
+        once = self._iteration(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
-            side_by_side = each.map(
+            side_by_side = once.map(
                 lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(up_to(path.finish))
             )
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
-        return repeated(each, trips), children
+        return repeated(once, trips), children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test(loop.condition, scope)
@@ -409,9 +409,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         except NotStaticError as problem:
             return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
-        each = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
+        once = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
-            test.then(repeated(each, trips), scope.facts),
+            test.then(repeated(once, trips), scope.facts),
             "test + at most this many (1 + body + test)",
             children,
         )
@@ -424,17 +424,17 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return tally, "else", children
         facts = scope.facts
         test = self._test(first.condition, scope)
-        taken = self._holding(first.condition, scope)
-        if not (taken.lower.is_constant and taken.upper.is_constant):
+        indicator = self._holding(first.condition, scope)
+        if not (indicator.lower.is_constant and indicator.upper.is_constant):
             self._guards.append(first)
         inside, outside = self._chosen_by_data(first.condition, scope), scope
-        if taken.exact:
+        if indicator.exact:
             inside = assuming_facts(scope, first.condition)
             outside = assuming_facts(scope, negate_condition(first.condition))
-        body, children = self.block(first.body, inside) if taken.upper else (FREE, ())
-        other, _, more = self._rest(rest, outside) if taken.lower != ONE else (FREE, "", ())
-        rule = "test + the branch that the sizes choose" if taken.exact else "test + one of the branches"
-        return test.then(chosen(taken, body, other, facts), facts), rule, (*children, *more)
+        body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
+        other, _, more = self._rest(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
+        return test.then(chosen(indicator, body, other, facts), facts), rule, (*children, *more)
 
     def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """Bound the indicator of a condition, from 0 to 1 if data decides or it is not counted."""

@@ -45,22 +45,22 @@ class Tally:
     def amount(self, name: str) -> Amount:
         """Return the amount of a metric; for a path the time at which all code, pending calls too, has ended."""
         path = self.paths.get(name)
-        found = self.sums.get(name, NOTHING) if path is None else path.finish
-        return found if self.gap is None or isinstance(found, UnknownAmount) else self.gap
+        amount = self.sums.get(name, NOTHING) if path is None else path.finish
+        return amount if self.gap is None or isinstance(amount, UnknownAmount) else self.gap
 
     def whole(self, name: str) -> Amount:
         """Return a metric of all kinds: the sum over kinds if it is exact, else the total."""
-        kinds = [each for kind, each in self.sums.items() if kind.startswith(f"{name}.")]
+        kinds = [amount for kind, amount in self.sums.items() if kind.startswith(f"{name}.")]
         together: Amount = NOTHING
-        for each in kinds:
-            together = add(together, each)
-        found = self.amount(name)
+        for amount in kinds:
+            together = add(together, amount)
+        total = self.amount(name)
         if not kinds or self.gap is not None:
-            return found
+            return total
         return (
             together
-            if isinstance(together, UnknownAmount) or together.exact or isinstance(found, UnknownAmount)
-            else found
+            if isinstance(together, UnknownAmount) or together.exact or isinstance(total, UnknownAmount)
+            else total
         )
 
     @property
@@ -68,33 +68,33 @@ class Tally:
         """The metrics that are counted, and their kinds."""
         return frozenset(self.sums) | frozenset(self.paths)
 
-    def then(self, other: Tally, facts: Facts) -> Tally:
+    def then(self, following: Tally, facts: Facts) -> Tally:
         """Return the cost of this code followed by other code."""
-        if other is FREE:
+        if following is FREE:
             return self
         if self is FREE:
-            return other
-        return self._with(other, add, lambda first, second: max_plus.compose(first, second, facts))
+            return following
+        return self._with(following, add, lambda first, second: max_plus.compose(first, second, facts))
 
     def _with(
         self,
-        other: Tally,
+        second: Tally,
         of_sums: Callable[[Amount, Amount], Amount],
         of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
         return Tally(
-            _each(self.sums, other.sums, NOTHING, of_sums),
-            _each(self.paths, other.paths, IDLE, of_paths),
-            self.gap or other.gap,
-            self.declared | other.declared,
+            _each(self.sums, second.sums, NOTHING, of_sums),
+            _each(self.paths, second.paths, IDLE, of_paths),
+            self.gap or second.gap,
+            self.declared | second.declared,
         )
 
     def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[MaxPlusMap], MaxPlusMap]) -> Tally:
         """Apply a function to every additive amount, and another one to every path."""
         return replace(
             self,
-            sums={name: of_sums(each) for name, each in self.sums.items()},
-            paths={name: of_paths(each) for name, each in self.paths.items()},
+            sums={name: of_sums(amount) for name, amount in self.sums.items()},
+            paths={name: of_paths(path) for name, path in self.paths.items()},
         )
 
     def ended(self, function: Callable[[Amount], Amount]) -> Tally:
@@ -110,26 +110,26 @@ class Tally:
     def exact(self) -> bool:
         """True if every amount is known exactly."""
         found = map(self.amount, self.names)
-        return self.gap is None and all(isinstance(each, KnownAmount) and each.exact for each in found)
+        return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in found)
 
     @property
     def length(self) -> int:
         """The number of terms of the longest known upper bound."""
         found = map(self.amount, self.names)
-        return max((len(each.upper.terms) for each in found if isinstance(each, KnownAmount)), default=0)
+        return max((len(amount.upper.terms) for amount in found if isinstance(amount, KnownAmount)), default=0)
 
-    def within(self, other: Tally, facts: Facts) -> Tally:
-        """Combine two bounds of the same code; if neither is proved tighter, use that of `other`."""
-        if self.gap is not None or other.gap is not None:
-            # What is counted next to a gap is not all.
-            return replace(self if other.gap is not None else other, declared=self.declared | other.declared)
+    def within(self, second: Tally, facts: Facts) -> Tally:
+        """Combine two bounds of the same code; if neither is proved tighter, use the `second` one."""
+        if self.gap is not None or second.gap is not None:
+            # The counts of a tally with a gap are incomplete.
+            return replace(self if second.gap is not None else second, declared=self.declared | second.declared)
 
-        def tighter_path(one: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
-            if one.serial and rough.serial:
-                return max_plus.serial_map(tighter_amount(one.finish, rough.finish, facts))
-            return rough if isinstance(one.finish, UnknownAmount) else one
+        def tighter_path(first: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
+            if first.serial and rough.serial:
+                return max_plus.serial_map(tighter_amount(first.finish, rough.finish, facts))
+            return rough if isinstance(first.finish, UnknownAmount) else first
 
-        return self._with(other, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
+        return self._with(second, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
 
 
 FREE = Tally()
@@ -145,15 +145,15 @@ def unknown(reason: str, span: Span | None) -> Tally:
     return Tally(gap=UnknownAmount(reason, span))
 
 
-def chosen(taken: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
+def chosen(indicator: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return `first` where the indicator is 1, `second` where it is 0, and bounds where it is undecided."""
-    if not taken.exact:
-        maybe = chosen(exact_amount(taken.lower), first, one_of(first, second, facts), facts)
-        return chosen(exact_amount(taken.upper), maybe, second, facts)
+    if not indicator.exact:
+        maybe = chosen(exact_amount(indicator.lower), first, one_of(first, second, facts), facts)
+        return chosen(exact_amount(indicator.upper), maybe, second, facts)
     return first._with(
         second,
-        lambda one, other: choose_by_indicator(taken.lower, one, other),
-        lambda one, other: max_plus.choose_map(taken.lower, one, other, facts),
+        lambda one, other: choose_by_indicator(indicator.lower, one, other),
+        lambda one, other: max_plus.choose_map(indicator.lower, one, other, facts),
     )
 
 

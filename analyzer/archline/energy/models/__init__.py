@@ -1,4 +1,10 @@
-"""The energy models there are: every module of this folder defines one, as `MODEL`."""
+"""Energy models are modules of this folder: each defines one, as `MODEL`.
+
+A model is found by its name, with options applied and formulas checked.
+A `Model` (archline.energy.model) has formulas for time and energy in metrics and in quantities of a machine; an
+`Option` varies it, and a `Figure` is printed with it. The CLI, the Python API and the drawings of reports find
+models here. A new model is a new module, which needs no registration.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +19,20 @@ from archline.language.diagnostics import did_you_mean, error
 
 @cache
 def models() -> tuple[Model, ...]:
-    """All models, by name."""
+    """Return all models, sorted by name."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
     return tuple(import_module(f"{__name__}.{name}").MODEL for name in names)
 
 
 @cache
 def model(name: str) -> Model:
-    """The model of a name, its formulas checked; `NAME+OPTION` for a variation. Raises ArchlineError (AL459)."""
+    """Return the model of a name, its formulas checked; `NAME+OPTION` is a variation. Raises ArchlineError (AL459)."""
     plain, *options = name.split("+")
-    names = [each.name for each in models()]
+    names = [entry.name for entry in models()]
     if plain not in names:
         hint = did_you_mean(plain, names) or "the models are " + ", ".join(f"`{entry}`" for entry in names)
         raise error(rules.UNKNOWN_MODEL, f"there is no energy model `{plain}`", hint=hint)
-    found = models()[names.index(plain)]
+    chosen = models()[names.index(plain)]
     for option in options:
-        found = found.with_option(option)
-    return found.checked()
+        chosen = chosen.with_option(option)
+    return chosen.checked()

@@ -1,4 +1,4 @@
-"""More sizes than can be evaluated: branch and bound over boxes of sizes, down to few points."""
+"""Branch and bound over boxes of sizes is for more sizes than can be evaluated: it reduces them to few points."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from archline.algebra.effort import late
 from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
+from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.energy.formulas import fold, names_in, value_of
 from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
@@ -24,27 +25,27 @@ from archline.language.metrics import WHOLE
 from archline.records import record, replace
 
 MOST = 1_000_000
-"""So many boxes and points are looked at, within the time that a command has."""
+"""The search ends after this many boxes and points, which fit in the time of a command."""
 DIVES = 4
-"""Of so many boxes points in the middle are evaluated at each step, until boxes are small."""
+"""While boxes are large, points in the middle of this many boxes are evaluated in each step."""
 RARELY = 8
-"""Variables of which facts give few values in small boxes are cut only where they are so many times as wide."""
+"""Variables that have few values by facts are halved only if they are this many times as wide as others."""
 BATCH = 1024
 CHUNK = 2**14
-"""So many at a time keep their numbers in memory."""
+"""Bounds are computed for this many boxes at a time, which limits the memory they take."""
 FEW = 256
-"""Boxes of so many points are evaluated point by point."""
+"""Boxes of at most this many points are evaluated point by point."""
 TIGHT = 1e-6
-"""A box is left whose points are not better by a larger share."""
+"""A box is dropped unless its points may be better by a larger share than this."""
 KEPT = 100_000
-"""At most this many of the best points are kept: the ranges of an answer are over these."""
+"""At most this many of the best points are kept: ranges of an answer are over these."""
 
 
 @record(eq=False)
 class Space:
-    """Boxes of variables, with the facts of their points; `held` are numbers, or ranges of real variables.
+    """Boxes of variables with the facts of their points; `held` are numbers, or ranges of real variables.
 
-    `named` gives the values that names of formulas have over boxes.
+    `named` returns the values over boxes of the names in formulas.
     """
 
     variables: tuple[Variable, ...]
@@ -55,53 +56,56 @@ class Space:
     sharp: bool
 
     def bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
-        """What the objective is at least in each box, and which constraints some point of it may satisfy."""
+        """Return a lower bound on the objective in each box, and which constraints may hold at some point of it."""
         starts = range(0, size(rows), CHUNK)
         parts = [self._bounds(problem, _some(rows, slice(start, start + CHUNK))) for start in starts]
         return np.concatenate([low for low, _ in parts]), np.concatenate([fits for _, fits in parts], axis=1)
 
     def _bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
-        wide = [each.name for each in self.variables if each.name + FROM in rows]
+        wide = [variable.name for variable in self.variables if variable.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
         boxes = self._boxes(rows, wide)
         objective, sides = problem.necessary(self.sharp)
-        low, _ = boxes.ends(lambda each: _over(objective, each, self.named(each)))
+        low, _ = boxes.ends(lambda part: _over(objective, part, self.named(part)))
         fits = np.ones((len(sides), size(rows)), bool)
         for index, (left, right) in enumerate(sides):
 
-            def above(each: Boxes, left: s.Expr = left, right: s.Expr = right) -> OverBoxes:
-                names = self.named(each)
-                return _over(left, each, names) - _over(right, each, names)
+            def above(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> OverBoxes:
+                names = self.named(part)
+                return _over(left, part, names) - _over(right, part, names)
 
             over, most = boxes.ends(above)
             fits[index] = over <= CLOSE * np.abs(most)
         return low, fits
 
     def possible(self, rows: Points) -> Any:
-        """The boxes in which no fact is false at all points."""
-        found, boxes = np.ones(size(rows), bool), self._boxes(rows, ())
-        known = {*self.held, *(name.removesuffix(FROM) for name in rows)}
+        """Mark the boxes in which no fact is false at every point."""
+        marks, boxes = np.ones(size(rows), bool), self._boxes(rows, ())
+        names = {*self.held, *(name.removesuffix(FROM) for name in rows)}
         with np.errstate(all="ignore"):
             for fact in self.facts:
-                found &= _possible(fact, boxes, known)
-        return found
+                marks &= _possible(fact, boxes, names)
+        return marks
 
     def _boxes(self, rows: Points, moving: Sequence[str]) -> Boxes:
         ends: list[dict[str, Any]] = [{name: pair[side] for name, pair in self.held.items()} for side in (0, 1)]
         for values, suffix in zip(ends, (FROM, TO), strict=True):
-            own = {name.removesuffix(suffix): each for name, each in rows.items()}
-            values |= {name: each for name, each in own.items() if " " not in name}
+            ends_of_side = {name.removesuffix(suffix): row for name, row in rows.items()}
+            values |= {name: bound for name, bound in ends_of_side.items() if " " not in name}
         return Boxes(ends[0], ends[1], moving)
 
 
-def ends_over(cost: Cost, boxes: Boxes, lower: bool) -> OverBoxes:
-    """The derived bounds of a cost over boxes, with what counts are rounded by."""
+def ends_over(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
+    """Enclose a bound of a cost over boxes, counts with the amount by which they are rounded.
+
+    For a level of caches `words` are its Z and L.
+    """
     end = cost.lower if lower else cost.upper
     assert end is not None
-    found = boxes.of(end)
+    enclosure = boxes.of(end.substitute({name: Poly.constant(size) for name, size in words.items()}) if words else end)
     if cost.status == "bounded" and cost.metric in WHOLE:
-        found += boxes.number(*((0, 1) if lower else (-1, 0)))
-    return found.at_least(boxes.number(0))
+        enclosure += boxes.number(*((0, 1) if lower else (-1, 0)))
+    return enclosure.at_least(boxes.number(0))
 
 
 def _possible(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
@@ -116,23 +120,22 @@ def _possible(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
         return True
     try:
         names = {name: boxes.name(name) for name in s.names(fact)}
-        one, other = (_over(each, boxes, names) for each in (left, right))
+        low_side, high_side = (_over(side, boxes, names) for side in (left, right))
     except ArchlineError:
         return True
-    less, more = one.low <= other.high, one.high >= other.low
+    less, more = low_side.low <= high_side.high, low_side.high >= high_side.low
     if isinstance(fact, s.Divides):
-        return less | (other.low <= 0)
+        return less | (high_side.low <= 0)
     return less & more if op == "==" else less if op in ("<", "<=") else more
 
 
 def _over(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes]) -> OverBoxes:
-    """A formula over boxes."""
     return fold(expr, _OfBoxes(boxes, names))
 
 
 @record
 class _OfBoxes:
-    """Formulas over boxes."""
+    """The evaluation of formulas over boxes."""
 
     boxes: Boxes
     names: Mapping[str, OverBoxes]
@@ -148,8 +151,8 @@ class _OfBoxes:
 
     def binary(self, op: str, left: OverBoxes, right: OverBoxes, expr: s.Binary) -> OverBoxes:
         if op != "^":
-            found: OverBoxes = ARITHMETIC[op](left, right)
-            return found
+            result: OverBoxes = ARITHMETIC[op](left, right)
+            return result
         exponent = None if names_in(expr.right) else value_of(expr.right, {})
         if exponent is not None and exponent.lower == exponent.upper == Fraction(float(exponent.lower)):
             return left.power(float(exponent.lower))
@@ -173,7 +176,7 @@ class _OfBoxes:
 
 @dataclass
 class BoxSearch:
-    """The best points of boxes: the most promising boxes are halved again and again, small ones evaluated."""
+    """The best points of boxes: the most promising boxes are halved repeatedly, small ones evaluated."""
 
     space: Space
     problem: EnergyProblem
@@ -186,10 +189,10 @@ class BoxSearch:
     exhausted: bool = False
 
     def run(self, start: Points) -> None:
-        """Search the boxes: no point is below `least`; where they are `exhausted`, none but those found is better."""
-        names = {each.name for each in self.space.variables}
-        wide = [each for each in self.space.variables if each.name + FROM in start]
-        self._wide = [each.name for each in wide]
+        """Search the boxes: no point is below `least`; if `exhausted`, no point is better than those evaluated."""
+        names = {variable.name for variable in self.space.variables}
+        wide = [variable for variable in self.space.variables if variable.name + FROM in start]
+        self._wide = [variable.name for variable in wide]
         self._free = free(wide, self.space.facts, [*(names - {*self._wide}), *self.space.held])
         rows, bounds = self._bounded(start)
         while size(rows) and self.count < MOST and not late():
@@ -213,25 +216,24 @@ class BoxSearch:
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))
 
     def optimum(self) -> EnergyOptimum:
-        """The best of the points found."""
-        found = self.at(self.problem, self._near()[0])
-        assert found is not None
-        return replace(found.best(self.least), points=self.count)
+        candidates = self.at(self.problem, self._near()[0])
+        assert candidates is not None
+        return replace(candidates.best(self.least), points=self.count)
 
     def _within(self, share: float) -> float:
-        """What is above the best value by a share of it, or below."""
+        """Return the value that is a share above the best value, or below it if the share is negative."""
         return self.best + share * abs(self.best) if self.best < np.inf else np.inf
 
     def _near(self) -> tuple[Points, Array, Any]:
-        """Of the points found the best ones, so far as they are near the best: bounds, and which are feasible."""
-        points = _joined([each for each, _, _ in self.found])
-        keys, feasible = (np.concatenate([each[place] for each in self.found]) for place in (1, 2))
+        """Return the best evaluated points near the optimum, with bounds and whether they are feasible."""
+        points = _joined([part for part, _, _ in self.found])
+        keys, feasible = (np.concatenate([part[place] for part in self.found]) for place in (1, 2))
         order = np.lexsort((keys, ~feasible))[:KEPT]
         order = order[keys[order] <= self._within(NEAR)]
         return _some(points, order), keys[order], feasible[order]
 
     def _bounded(self, rows: Points) -> tuple[Points, Array]:
-        """The boxes that may have feasible points, with bounds on the objective."""
+        """Return the boxes that may have feasible points, with bounds on the objective."""
         rows = _some(rows, self.space.possible(rows))
         if not size(rows):
             return rows, np.zeros(0)
@@ -244,33 +246,32 @@ class BoxSearch:
         return (rows[name + TO] - rows[name + FROM] + 1).astype(float)
 
     def _halves(self, rows: Points) -> Points:
-        """Both halves of each box, which is cut where it is widest by the ratio of its ends."""
+        """Halve each box along the variable whose range has the largest ratio of width to lower end."""
         if not size(rows):
             return rows
         ratios = [(self._width(rows, name) - 1) / np.maximum(rows[name + FROM], 1) for name in self._wide]
-        ratios = [each / (1 if name in self._free else RARELY) for name, each in zip(self._wide, ratios, strict=True)]
+        ratios = [ratio / (1 if name in self._free else RARELY) for name, ratio in zip(self._wide, ratios, strict=True)]
         widest, parts = np.argmax(ratios, axis=0), list[Points]()
         for index, name in enumerate(self._wide):
-            own = _some(rows, widest == index)
-            low, high = own[name + FROM], own[name + TO]
+            rows_of_name = _some(rows, widest == index)
+            low, high = rows_of_name[name + FROM], rows_of_name[name + TO]
             mean = np.sqrt(np.maximum(low, 1).astype(float) * high).astype(np.int64)
             middle = np.clip(np.where(high > 4 * low, mean, (low + high) // 2), low, np.maximum(low, high - 1))
-            parts += [{**own, name + TO: middle}, {**own, name + FROM: middle + 1}]
+            parts += [{**rows_of_name, name + TO: middle}, {**rows_of_name, name + FROM: middle + 1}]
         return _joined(parts)
 
     def _inside(self, rows: Points) -> Points:
-        """A part of each box in its middle that has few points."""
+        """Return for each box a part in its middle that has few points."""
         side = max(1, int(FEW ** (1 / max(1, len(self._free)))))
-        found = dict(rows)
+        shrunk = dict(rows)
         for name in self._free:
             low, high = rows[name + FROM], rows[name + TO]
-            found[name + FROM] = np.maximum(low, (low + high - side) // 2)
-            found[name + TO] = np.minimum(high, found[name + FROM] + side - 1)
-        return found
+            shrunk[name + FROM] = np.maximum(low, (low + high - side) // 2)
+            shrunk[name + TO] = np.minimum(high, shrunk[name + FROM] + side - 1)
+        return shrunk
 
     def _evaluate(self, rows: Points) -> None:
-        """Evaluate all points of boxes."""
-        wide = [each for each in self.space.variables if each.name in self._wide]
+        wide = [variable for variable in self.space.variables if variable.name in self._wide]
         try:
             points = lattice(rows, wide, self.space.facts, self.space.least)
         except TooManyError:
@@ -297,4 +298,4 @@ def _some(rows: Points, which: Any) -> Points:
 
 
 def _joined(parts: Sequence[Points]) -> Points:
-    return {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

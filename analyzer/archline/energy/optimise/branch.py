@@ -1,8 +1,9 @@
-"""Branch and bound: boxes are left out in which a constraint, or a sum of some with the objective, is above 0.
+"""Branch and bound: a box is dropped if a constraint, or a sum of some with the objective, is above 0 in it.
 
-The objective enters as a comparison with a level just below the best value that is known: what is above 0 in a box
+The objective enters as a comparison with a level just below the best value so far: a sum above 0 in a box
 proves that no better point is there. With the weights of a local optimum such a sum is flat around it, so that boxes
-there need not be small; where all is convex, one box is enough.
+need not be small there; if all functions are convex, one box is enough.
+
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ from archline.records import record
 CLOSED = 1e-8
 """The search ends where no point can be better by more than this share of the best value."""
 ROUNDING, ZERO, FLAT = 1e-11, 1e-12, 1e-9
-"""Differences are known up to this share of what is subtracted; larger values are above 0, larger slopes are slopes."""
+"""Differences are exact up to this share of the subtracted values; a value is above 0, and a slope nonzero, if larger.
+"""
 MOST_BOXES, MOST_ROUNDS, TOGETHER = 200_000, 400, 2_048
-"""The search ends after so many boxes, so many at a time."""
+"""The search ends after this many boxes or iterations; `TOGETHER` boxes are examined at a time."""
 EAGER, MOST_ROWS, LEVELS = 8, 12, 30
-"""So many rounds, and each so-many-th later, look for better points."""
+"""Better points are sought in this many first iterations, and in every iteration that is a multiple of it."""
 FAR, TOP = 80.0, 1e300
-"""The logarithms of variables without a range go this far; all values are below the other."""
+"""Logarithms of variables without a range are at most this in absolute value; all objectives are below `TOP`."""
 LEAST: Sum = {(): 1 / TOP}
-"""What stands for 0 where a logarithm is taken."""
+"""The sum that replaces 0 where a logarithm is taken."""
 Boxes = tuple[Vector, Vector, Vector]
-"""Lower and upper ends of boxes, and a number for each that is small where better points are likely."""
+"""Lower and upper ends of boxes, and a number for each that is small if better points are likely in it."""
 
 
 @record(eq=False)
 class SignomialProgram:
-    """A sum, not below 0, to minimise over a box of logarithms, with the first of each pair of sums at most the second.
+    """A sum, at least 0, to minimise over a box of logarithms; the first sum of each pair is at most the second.
 
-    `sums` have numbers after those of the variables; to the objective a `constant` is added; `whole` variables are
-    whole numbers. `origins` say where pairs come from.
+    `sums` are numbered after the variables; a `constant` is added to the objective; `whole` variables are integers.
+    `origins` are the indices of the constraints that pairs are derived from.
     """
 
     objective: Sum
@@ -53,22 +55,21 @@ class SignomialProgram:
     whole: list[int]
 
     def compared(self, *first: Pair) -> Comparisons:
-        """Pairs, and then the constraints."""
+        """Return comparisons of the `first` pairs and the constraints."""
         return Comparisons(len(self.low), self.sums, (*first, *self.pairs))
 
     def level(self, value: float) -> Pair:
-        """The objective, without its constant, in comparison with a value."""
+        """Compare the objective, without its constant, with a value."""
         left, right = parts(plus(self.objective, {(): value}, -1))
         return left or LEAST, right or LEAST
 
     @property
     def convex(self) -> bool:
-        """Whether it is a geometric program."""
         return not self.whole and self.compared(self.level(1.0)).convex
 
     def value(self, y: Vector) -> tuple[float, float]:
-        """The objective at a point, without its constant, and what is added up for it where parts are subtracted."""
-        sides = [(each or LEAST, ONE) for each in parts(self.objective)]
+        """Return the objective at a point, without its constant, and its positive part if it subtracts (else 0)."""
+        sides = [(part or LEAST, ONE) for part in parts(self.objective)]
         up, down = np.exp(np.minimum(Comparisons(len(y), self.sums, sides).at(y)[0], 690))
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
 
@@ -83,7 +84,7 @@ class Branching:
         self._model, self._level = model, TOP
         self._rows = [np.eye(len(model.pairs) + 1)[0]]
         self._run()
-        self.value, self.bound = (max(0.0, each + model.constant) for each in (self.value, min(self.bound, self.value)))
+        self.value, self.bound = (max(0.0, end + model.constant) for end in (self.value, min(self.bound, self.value)))
 
     def _run(self) -> None:
         model, rounds = self._model, 0
@@ -96,65 +97,65 @@ class Branching:
                 break
             places, rounds = np.argsort(order, kind="stable"), rounds + 1
             first, rest = places[:TOGETHER], places[TOGETHER:]
-            found, errors = self._reduced(low[first], high[first])
-            if len(found[0]) and (rounds <= EAGER or rounds % EAGER == 0):
-                likely, value = int(np.argmin(found[2])), self.value
-                one, other = found[0][likely], found[1][likely]
-                self._improve(one, other, (one + other) / 2)
+            boxes, errors = self._reduced(low[first], high[first])
+            if len(boxes[0]) and (rounds <= EAGER or rounds % EAGER == 0):
+                candidate, value = int(np.argmin(boxes[2])), self.value
+                box_low, box_high = boxes[0][candidate], boxes[1][candidate]
+                self._improve(box_low, box_high, (box_low + box_high) / 2)
                 if self.best is not None and self.value < value:
                     self._improve(model.low, model.high, self.best.y)
-            halves = _halves(found, errors, model.whole)
+            halves = _halves(boxes, errors, model.whole)
             waiting = low[rest], high[rest], order[rest]
-            low, high, order = (np.concatenate(each) for each in zip(waiting, *halves, strict=True))
+            low, high, order = (np.concatenate(pieces) for pieces in zip(waiting, *halves, strict=True))
         if len(low):
             self._bracket(low, high)
         elif self.best is None:
             self.bound = inf
 
     def _bracket(self, low: Vector, high: Vector) -> None:
-        """Prove a level for boxes that are left: the first, of lower and lower ones, that leaves out all of them."""
+        """Prove a bound for the boxes that are left: lower the level until no box is left."""
         scale = max(abs(self.value), abs(self._model.constant))
         while len(low) and self.best is not None and self._level + self._model.constant > 0 and not late():
             self._level = self.value - max(4 * (self.value - self._level), CLOSED * scale)
             starts = range(0, len(low), TOGETHER)
             pieces = [self._reduced(low[k : k + TOGETHER], high[k : k + TOGETHER])[0] for k in starts]
-            low, high, _ = (np.concatenate(each) for each in zip(*pieces, strict=True))
+            low, high, _ = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         if len(low):
             self.bound = -self._model.constant
 
     def _improve(self, low: Vector, high: Vector, start: Vector) -> None:
-        """Look for a better point in a box; of whole variables at the numbers next to those of the best point."""
-        found, whole = self._climbed(start, low, high), self._model.whole
-        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in found.y[whole]]
-        for values in product(*near) if found.feasible and whole else ():
+        """Search a better point in a box; round whole variables to the integers next to the best point."""
+        optimal, whole = self._climbed(start, low, high), self._model.whole
+        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[whole]]
+        for values in product(*near) if optimal.feasible and whole else ():
             first, last = low.copy(), high.copy()
             first[whole] = last[whole] = np.log(np.maximum(values, 1))
             if (low <= first).all() and (last <= high).all():
-                self._climbed(np.clip(found.y, first, last), first, last)
+                self._climbed(np.clip(optimal.y, first, last), first, last)
 
     def _climbed(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
-        """A local optimum: that of comparisons with its own value, which is the best one where parts are below 0."""
-        model, value, known = self._model, *self._model.value(y)
+        """Return a local optimum of comparisons with its value, repeatedly if the objective has negative terms."""
+        model, value, scale = self._model, *self._model.value(y)
         for _ in range(LEVELS):
-            found = optimum(model.compared(model.level(value if known else 1.0)).at, y, low, high)
-            y, before, (value, known) = found.y, value, model.value(found.y)
-            if not found.feasible or not known or abs(value - before) <= 1e-14 * abs(value):
+            optimal = optimum(model.compared(model.level(value if scale else 1.0)).at, y, low, high)
+            y, before, (value, scale) = optimal.y, value, model.value(optimal.y)
+            if not optimal.feasible or not scale or abs(value - before) <= 1e-14 * abs(value):
                 break
-        if not any(np.allclose(each, found.weights, rtol=1e-9, atol=ZERO) for each in self._rows):
-            self._rows = [*self._rows, found.weights][-MOST_ROWS:]
-        if abs(value + model.constant) <= ZERO * known:
+        if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO) for row in self._rows):
+            self._rows = [*self._rows, optimal.weights][-MOST_ROWS:]
+        if abs(value + model.constant) <= ZERO * scale:
             # What rounding leaves of terms that cancel differs between processors.
             value = -model.constant
         numbers = np.exp(y[model.whole])
-        if found.feasible and (abs(numbers - np.round(numbers)) <= TIGHT * numbers).all() and value < self.value:
-            self.best, self.value = found, value
-            self._level = value - max(CLOSED * abs(value + model.constant), ROUNDING * known)
-        return found
+        if optimal.feasible and (abs(numbers - np.round(numbers)) <= TIGHT * numbers).all() and value < self.value:
+            self.best, self.value = optimal, value
+            self._level = value - max(CLOSED * abs(value + model.constant), ROUNDING * scale)
+        return optimal
 
     def _reduced(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
-        """Boxes without those in which no point is feasible and better, and without such parts of the others.
+        """Drop boxes in which no point is feasible and better, and shrink the rest.
 
-        Also by how much each variable's width makes planes worse.
+        The second result is the amount by which the width of each variable weakens the planes.
         """
         self.boxes += len(low)
         at = (low + high) / 2
@@ -183,7 +184,7 @@ class Branching:
 
 
 def _halves(boxes: Boxes, errors: Vector, whole: list[int]) -> Iterator[Boxes]:
-    """Boxes in two, each across the variable that adds most to the errors of planes."""
+    """Halve boxes, each along the variable that adds most to the errors of planes."""
     low, high, order = boxes
     number = np.isin(np.arange(low.shape[1]), whole)
     across = np.argmax(errors + (high - low) * np.where(number, 1e-2, 1e-9), axis=1)

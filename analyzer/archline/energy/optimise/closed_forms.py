@@ -1,4 +1,4 @@
-"""Closed forms of optima: from the constraints that bind, and where these do not suffice from the objective's slope."""
+"""Derive the closed form of an optimum from the constraints that bind, and else from the slope of the objective."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from archline.language import syntax as s
 
 EXACT = 1e-6
 MOST_OPERATIONS, MOST_DEGREE = 150, 3
-"""Larger formulas are not tried; polynomials up to this degree have roots in radicals."""
+"""Formulas with more operations are skipped; polynomials up to this degree have roots in radicals."""
 
 
 class SympyDomain:
-    """A number domain of expressions; a max or a min is the argument that it is at a point."""
+    """A number domain of sympy expressions; a max or a min is the argument that is selected at a point."""
 
     def __init__(self, names: Mapping[str, Any], point: Mapping[Any, float], rational: Callable[..., Any]) -> None:
         self._names, self._point, self._rational = names, point, rational
@@ -38,7 +38,7 @@ class SympyDomain:
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
         if function in ("max", "min"):
-            return (max if function == "max" else min)(values, key=lambda each: each.evalf(subs=self._point))
+            return (max if function == "max" else min)(values, key=lambda argument: argument.evalf(subs=self._point))
         if function == "sqrt":
             return values[0] ** self._rational(1, 2)
         raise NotImplementedError
@@ -47,9 +47,9 @@ class SympyDomain:
 def closed_forms(
     objective: s.Expr, active: Sequence[tuple[s.Expr, s.Expr]], unknown: Sequence[str], values: Mapping[str, float]
 ) -> dict[str, str]:
-    """Formulas for the keys of `unknown` variables, one after the other in those after it, that give their values.
+    """Return formulas for `unknown` variables, each in terms of later ones, that reproduce their values.
 
-    Names that are 0 or constants of nature appear as numbers. Those for which none is found are left out.
+    Names that are 0 or constants of nature appear as numbers. Variables without a formula are left out.
     """
     import sympy
 
@@ -61,50 +61,52 @@ def closed_forms(
     domain, left = SympyDomain(names, point, sympy.Rational), [names[name] for name in unknown]
     try:
         goal = fold(objective, domain)
-        equations = [fold(one, domain) - fold(other, domain) for one, other in active]
+        equations = [fold(left_side, domain) - fold(right_side, domain) for left_side, right_side in active]
     except NotImplementedError:
         return {}
-    found: dict[str, str] = {}
+    formulas: dict[str, str] = {}
     while left:
         if not equations and len(left) == 1:
             equations = [sympy.diff(goal, left[0])]
-        tries = [(len(each.free_symbols & {*left}), each.count_ops(), place) for place, each in enumerate(equations)]
-        for count, _, place in sorted(each for each in tries if each[0]):
-            others = [each for each in left if each in equations[place].free_symbols]
-            solved = ((each, _root(equations[place], each, point, 1 if count > 1 else MOST_DEGREE)) for each in others)
-            symbol, root = next(((each, root) for each, root in solved if root is not None), (None, None))
+        tries = [(len(form.free_symbols & {*left}), form.count_ops(), place) for place, form in enumerate(equations)]
+        for count, _, place in sorted(attempt for attempt in tries if attempt[0]):
+            candidates = [item for item in left if item in equations[place].free_symbols]
+            solved = (
+                (item, _root(equations[place], item, point, 1 if count > 1 else MOST_DEGREE)) for item in candidates
+            )
+            symbol, root = next(((item, root) for item, root in solved if root is not None), (None, None))
             if symbol is not None:
                 break
         else:
-            return found
+            return formulas
         left.remove(symbol)
         del equations[place]
-        goal, *equations = (each.subs(symbol, root) if left else each for each in (goal, *equations))
-        found[next(name for name in unknown if names[name] == symbol)] = str(root).replace("**", "^")
-    return found
+        goal, *equations = (expression.subs(symbol, root) if left else expression for expression in (goal, *equations))
+        formulas[next(name for name in unknown if names[name] == symbol)] = str(root).replace("**", "^")
+    return formulas
 
 
 def _root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
-    """The root of an equation that is the symbol's value at a point; None where no polynomial of low degree has it."""
+    """Return the root of an equation that equals the symbol at a point; None if no polynomial of low degree has it."""
     import sympy
 
-    powers = [each.exp for each in equation.atoms(sympy.Pow) if each.base == symbol]
-    if equation.count_ops() > MOST_OPERATIONS or not all(each.is_Rational for each in powers):
+    powers = [power.exp for power in equation.atoms(sympy.Pow) if power.base == symbol]
+    if equation.count_ops() > MOST_OPERATIONS or not all(power.is_Rational for power in powers):
         return None
-    step = lcm(*(int(each.q) for each in powers))
+    step = lcm(*(int(power.q) for power in powers))
     base = sympy.Symbol("base", positive=True)
     top, _ = sympy.fraction(sympy.together(sympy.expand(equation.subs(symbol, base**step))))
     polynomial = sympy.expand(top).as_poly(base)
     powers = [] if polynomial is None else [power for (power,), _ in polynomial.terms()]
     if len(powers) < 2 or (len(powers) > 2 and powers[0] - powers[-1] > most):
         return None
-    first, *others = polynomial.all_coeffs()
-    # Coefficients are put in later, so that they are not multiplied out. A real root may have complex parts where that
-    # of the polynomial of the other sign has none.
+    first, *rest = polynomial.all_coeffs()
+    # Coefficients are substituted later, so that they are not multiplied out. A real root may have complex parts where
+    # that of the polynomial of the opposite sign has none.
     for sign in (1, -1):
-        letters = {sympy.Dummy(): sympy.cancel(-each * sign**power / first) for power, each in enumerate(others, 1)}
-        numbers = {letter: each.evalf(subs=point) for letter, each in letters.items()}
-        row = [1, *(-letter if each else 0 for letter, each in letters.items())]
+        letters = {sympy.Dummy(): sympy.cancel(-factor * sign**power / first) for power, factor in enumerate(rest, 1)}
+        numbers = {letter: factor.evalf(subs=point) for letter, factor in letters.items()}
+        row = [1, *(-letter if factor else 0 for letter, factor in letters.items())]
         for root in sympy.roots(sympy.Poly(row, base), base):
             value = ((sign * root) ** step).evalf(subs=numbers)
             if value.is_real and abs(value / point[symbol] - 1) < EXACT and not root.has(sympy.I):

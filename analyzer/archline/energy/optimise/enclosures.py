@@ -1,7 +1,8 @@
-"""Comparisons of sums of products of powers, in logarithms: values, derivatives, and planes below them over boxes.
+"""Compare sums of products of powers, in logarithms: values, derivatives, and planes below them over boxes.
 
 There a product is a plane, and a sum log-sum-exp, which is convex: above its tangents, and below its secant along the
-difference of two parts. So what is composed of sums has a plane below and one above it over each box.
+difference of two parts. So a composition of sums has a plane below and one above it over each box.
+
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ Pair = tuple[Sum, Sum]
 
 
 def least(planes: Vector, low: Vector, high: Vector) -> Vector:
-    """The least values over boxes of planes, each of them slopes and a constant."""
+    """Return the minimum over each box of planes, each given by slopes and a constant."""
     slopes = planes[..., :-1]
     return np.asarray(np.minimum(slopes * low, slopes * high).sum(axis=-1) + planes[..., -1])
 
 
 class _Terms:
-    """A sum of positive terms: powers of all columns that it has as a factor, those that are left, and coefficients."""
+    """A sum of positive terms: its common factor in powers of columns, the rest of the powers, log coefficients."""
 
     def __init__(self, terms: Sum, columns: int) -> None:
         powers = np.zeros((len(terms), columns))
@@ -37,27 +38,28 @@ class _Terms:
 
 
 class Comparisons:
-    """Pairs of sums, the first of which is to be no larger: functions, the logarithms of quotients, to be at most 0.
+    """Pairs of sums, the first at most the second: as functions, the logarithms of quotients, that are at most 0.
 
-    `count` variables have the first columns; `sums` have those after, and hold columns before theirs. No sum is empty.
+    The `count` variables have the first columns; `sums` have those after, and depend on earlier columns. No sum is
+    empty.
     """
 
     def __init__(self, count: int, sums: Sequence[Sum], pairs: Sequence[Pair]) -> None:
         self._count, self._columns = count, count + len(sums)
-        self._sums = [_Terms(each, self._columns) for each in sums]
+        self._sums = [_Terms(terms, self._columns) for terms in sums]
         self._pairs = [(_Terms(left, self._columns), _Terms(right, self._columns)) for left, right in pairs]
 
     @property
     def convex(self) -> bool:
-        """Whether all are convex functions: no larger side is a sum, and no sum is a divisor."""
-        held = [each.base + each.rest for each in self._sums]
-        held += [left.base + left.rest - right.base for left, right in self._pairs]
+        """Whether all functions are convex: no larger side is a sum, and no sum is a divisor."""
+        powers = [terms.base + terms.rest for terms in self._sums]
+        powers += [left.base + left.rest - right.base for left, right in self._pairs]
         return all(len(right.logs) == 1 for _, right in self._pairs) and all(
-            each[:, self._count :].min(initial=0) >= 0 for each in held
+            rows[:, self._count :].min(initial=0) >= 0 for rows in powers
         )
 
     def at(self, y: Vector) -> Derivatives:
-        """All functions at a point."""
+        """Return values, gradients and second derivatives of all functions at a point."""
         values = np.concatenate([y, np.zeros(len(self._sums))])
         gradients, seconds = np.eye(self._columns, self._count), np.zeros((self._columns, self._count, self._count))
 
@@ -78,40 +80,40 @@ class Comparisons:
         return value, gradient, second
 
     def below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
-        """Planes below all functions over boxes, near to them around a point of each: functions, boxes, slopes.
+        """Return planes below all functions over boxes, close to them at a point of each: functions, boxes, slopes.
 
-        Beside that by how much each variable's width makes planes worse: boxes, variables.
+        The second result is the amount by which the width of each variable weakens planes: boxes, variables.
         """
         length, width = len(low), high - low
-        # Below and above; the last slope is the constant.
+        # Index 0 is below, 1 above; the last slope is the constant.
         planes, values = np.zeros((self._columns, 2, length, self._count + 1)), np.zeros((self._columns, length))
         for column in range(self._count):
             planes[column, :, :, column], values[column] = 1.0, at[:, column]
         errors = np.zeros(low.shape)
 
         def product(powers: Vector, log: float = 0.0) -> tuple[Vector, Vector]:
-            found = np.tensordot(np.maximum(powers, 0), planes, 1) + np.tensordot(
+            bounds = np.tensordot(np.maximum(powers, 0), planes, 1) + np.tensordot(
                 np.minimum(powers, 0), planes[:, ::-1], 1
             )
-            found[..., -1] += log
-            return found, powers @ values + log
+            bounds[..., -1] += log
+            return bounds, powers @ values + log
 
         def sum_of(terms: _Terms) -> tuple[Vector, Vector]:
-            """What is left of a sum, term by term: log(e^z + e^u) = u + softplus(z - u), which rises with both."""
+            """Bound the rest of a sum, term by term: log(e^z + e^u) = u + softplus(z - u), which rises with both."""
             nonlocal errors
             total, value = product(terms.rest[0], terms.logs[0])
             for powers, log in zip(terms.rest[1:], terms.logs[1:], strict=True):
-                term, own = product(powers, log)
+                term, log_term = product(powers, log)
                 difference = term[1] - total[0]
                 first, last = least(term[0] - total[1], low, high), -least(-difference, low, high)
                 wide = np.maximum(last - first, 1e-9)
                 start = np.logaddexp(0, first)
                 secant = np.clip((np.logaddexp(0, first + wide) - start) / wide, 0, 1)
-                both = np.logaddexp(own, value)
-                tangent = np.exp(own - both)
+                both = np.logaddexp(log_term, value)
+                tangent = np.exp(log_term - both)
                 shares = np.array([tangent, secant])[..., None]
                 total = shares * term + (1 - shares) * total
-                total[0, :, -1] += both - tangent * own - (1 - tangent) * value
+                total[0, :, -1] += both - tangent * log_term - (1 - tangent) * value
                 total[1, :, -1] += start - secant * first
                 value = both
                 moved = np.abs(difference[:, :-1]) * width
@@ -120,9 +122,10 @@ class Comparisons:
             return total, value
 
         for column, terms in enumerate(self._sums, self._count):
-            (factor, one), (left, other) = product(terms.base), sum_of(terms)
-            planes[column], values[column] = factor + left, one + other
-        found = [
-            product(one.base - other.base)[0][0] + sum_of(one)[0][0] - sum_of(other)[0][1] for one, other in self._pairs
+            (factor, factor_value), (rest, rest_value) = product(terms.base), sum_of(terms)
+            planes[column], values[column] = factor + rest, factor_value + rest_value
+        differences = [
+            product(left.base - right.base)[0][0] + sum_of(left)[0][0] - sum_of(right)[0][1]
+            for left, right in self._pairs
         ]
-        return np.stack(found), errors
+        return np.stack(differences), errors

@@ -1,4 +1,4 @@
-"""Points of sizes that facts allow: divisors, powers, quotients and products, one variable after the other."""
+"""Points of sizes that facts allow are enumerated variable by variable: divisors, powers, quotients and products."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = Mapping[str, NDArray[Any]]
 
 
 class UnlimitedSizeError(Exception):
-    """A variable has no range, and no fact limits it."""
+    """A variable without a range that no fact limits."""
 
 
 class TooManyError(Exception):
@@ -34,7 +34,7 @@ class TooManyError(Exception):
 
 @record
 class _Source:
-    """Where the values of a variable are from: a fact, of names that are known."""
+    """A fact that gives the values of a variable, and the names on which these depend."""
 
     kind: str
     fact: s.Fact
@@ -42,14 +42,14 @@ class _Source:
 
     @property
     def rank(self) -> int:
-        """Sources with fewer values come first."""
+        """Order sources: those with fewer values come first."""
         return {"equal": 0, "divisors": 1, "powers": 1}.get(self.kind, MANY)
 
 
 MANY = 2
-"""The rank of sources whose number of values is that of a range."""
+"""The rank of sources with as many values as a range."""
 FROM, TO = " from", " to"
-"""What the names of the ends of ranges end with, which may differ from point to point."""
+"""Suffixes of the names of range ends, which may differ from point to point."""
 
 
 def lattice(
@@ -59,18 +59,18 @@ def lattice(
     least: Mapping[str, int],
     wide: bool = False,
 ) -> Points:
-    """All points at which no fact is false, as an array for each name. Raises UnboundedError, TooManyError.
+    """Return all points at which no fact is false, as an array for each name.
 
-    They are those of the `start` with each value of the variables in their ranges, where points may have ranges of
-    their own. Where there are too many, variables that are `wide` get such ranges in place of values.
+    They extend the `start` by each value of the variables in their ranges, which may differ from point to point.
+    If there are too many, variables get ranges in place of values if `wide`. Raises UnlimitedSizeError, TooManyError.
     """
     facts = [*facts, *_implied(facts, variables)]
     points = _kept({name: np.atleast_1d(np.asarray(value, np.int64)) for name, value in start.items()}, facts, ())
     waiting = list(variables)
     while waiting:
-        pairs = [(each, list(_sources(each, facts, points.keys()))) for each in waiting]
+        pairs = [(variable, list(_sources(variable, facts, points.keys()))) for variable in waiting]
         pairs.sort(key=lambda pair: _order(pair[0], pair[1], points))
-        known = tuple(points)
+        decided = tuple(points)
         for chosen, sources in pairs:
             try:
                 points = _extended(points, chosen, sources, least.get(chosen.name, 1))
@@ -86,42 +86,42 @@ def lattice(
                 raise TooManyError
             points = _ranged(points, chosen, sources, least.get(chosen.name, 1))
         waiting.remove(chosen)
-        points = _kept(points, facts, known)
+        points = _kept(points, facts, decided)
     return points if wide else {name: values for name, values in points.items() if " " not in name}
 
 
 def size(points: Points) -> int:
-    """How many points there are."""
+    """Return the number of points."""
     return len(next(iter(points.values()))) if points else 1
 
 
-def free(variables: Sequence[Variable], facts: Sequence[s.Fact], known: Collection[str]) -> list[str]:
-    """The variables of which each value has to be tried; of the others facts give few where these are known."""
-    found, known, waiting = list[str](), set(known), list(variables)
+def free(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collection[str]) -> list[str]:
+    """Return the variables whose values have to be enumerated: of the rest, facts give few values."""
+    chosen_names, fixed, waiting = list[str](), set(names), list(variables)
 
-    def given(names: Collection[str]) -> list[Variable]:
-        return [each for each in waiting if any(source.rank < MANY for source in _sources(each, facts, names))]
+    def determined(names: Collection[str]) -> list[Variable]:
+        return [item for item in waiting if any(source.rank < MANY for source in _sources(item, facts, names))]
 
     while waiting:
-        chosen = next(iter(given(known)), None)
+        chosen = next(iter(determined(fixed)), None)
         if chosen is None:
-            chosen = max(waiting, key=lambda each: len(given({*known, each.name})))
-            found.append(chosen.name)
+            chosen = max(waiting, key=lambda variable: len(determined({*fixed, variable.name})))
+            chosen_names.append(chosen.name)
         waiting.remove(chosen)
-        known.add(chosen.name)
-    return found
+        fixed.add(chosen.name)
+    return chosen_names
 
 
 def _implied(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
-    """That nothing is larger than the largest value of a variable which it equals, or divides."""
-    most = {each.name: each.high for each in variables if each.high is not None}
+    """Yield the facts that bound what equals a variable, or divides it, by the variable's largest value."""
+    most = {variable.name: variable.high for variable in variables if variable.high is not None}
     for fact in facts:
         match fact:
             case s.Binary(op="==", left=s.Name(id=name), right=less) | s.Divides(divisor=less, value=s.Name(id=name)):
                 if name in most and s.names(less):
                     yield s.Binary("<=", less, s.Integer(floor(most[name]), span=less.span), span=less.span)
             case _:
-                # Others say nothing of this.
+                # Other facts do not bound a divisor.
                 pass
 
 
@@ -131,11 +131,11 @@ def _order(variable: Variable, sources: Sequence[_Source], points: Points) -> tu
         width = float((points[variable.name + TO] - points[variable.name + FROM]).max(initial=0))
     elif variable.low is not None and variable.high is not None:
         width = float(variable.high - variable.low)
-    return min((each.rank for each in sources), default=MANY if width < np.inf else MANY + 1), width
+    return min((source.rank for source in sources), default=MANY if width < np.inf else MANY + 1), width
 
 
 def _kept(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Points:
-    """The points without those at which a fact is false that was not decided before."""
+    """Drop points at which a fact is false that was not decided `before`."""
     length = size(points)
     for fact in facts:
         names = s.names(fact)
@@ -148,32 +148,32 @@ def _kept(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Poi
 
 
 def _extended(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
-    """Each point with each value that the variable may have there. Raises UnboundedError, TooManyError."""
-    length, few = size(points), [each for each in sources if each.rank < MANY]
-    few = few or [each for each in sources if each.kind != "below"]
+    """Extend each point by each value that the variable may have. Raises UnlimitedSizeError, TooManyError."""
+    length, few = size(points), [source for source in sources if source.rank < MANY]
+    few = few or [source for source in sources if source.kind != "below"]
     bounded = variable.high is not None and (few or variable.high * length <= LIMIT)
-    if bounded or any(each.kind in ("equal", "divisors") for each in few):
-        # There are few values, of which other facts are asked afterwards.
+    if bounded or any(source.kind in ("equal", "divisors") for source in few):
+        # There are few values, which other facts filter afterwards.
         sources = few
     names, rows = _rows(points, variable, sources)
-    known: dict[tuple[int, ...], Ints] = {}
+    values_of_row: dict[tuple[int, ...], Ints] = {}
     total = 0
     for row in dict.fromkeys(rows):
-        known[row] = _values(variable, sources, dict(zip(names, row, strict=True)), least)
-        total += len(known[row])
+        values_of_row[row] = _values(variable, sources, dict(zip(names, row, strict=True)), least)
+        total += len(values_of_row[row])
         if total > LIMIT:
             raise TooManyError
-    counts = np.fromiter((len(known[row]) for row in rows), np.int64, length)
+    counts = np.fromiter((len(values_of_row[row]) for row in rows), np.int64, length)
     if counts.sum() > LIMIT:
         raise TooManyError
-    found = {name: np.repeat(values, counts) for name, values in points.items() if name not in _ends(variable)}
-    parts = [known[row] for row in rows]
-    found[variable.name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    return found
+    extended = {name: np.repeat(values, counts) for name, values in points.items() if name not in _ends(variable)}
+    parts = [values_of_row[row] for row in rows]
+    extended[variable.name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return extended
 
 
 def _ranged(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
-    """Each point with the range that the variable has there. Raises UnboundedError."""
+    """Extend each point by the range of the variable. Raises UnlimitedSizeError."""
     names, rows = _rows(points, variable, sources)
     ranges = [_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
     if any(high is None for _, high in ranges):
@@ -185,8 +185,8 @@ def _ranged(points: Points, variable: Variable, sources: Sequence[_Source], leas
 def _rows(
     points: Points, variable: Variable, sources: Sequence[_Source]
 ) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
-    """The names on which the values of a variable depend, and their values at each point."""
-    names = tuple(dict.fromkeys(name for each in sources for name in each.names))
+    """Return the names on which the values of a variable depend, and their values at each point."""
+    names = tuple(dict.fromkeys(name for source in sources for name in source.names))
     names += tuple(name for name in _ends(variable) if name in points)
     columns = [points[name].tolist() for name in names]
     return names, list(zip(*columns, strict=True)) if names else [()] * size(points)
@@ -199,23 +199,23 @@ def _ends(variable: Variable) -> set[str]:
 def _range(
     variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int
 ) -> tuple[int, int | None]:
-    """The least and the largest value at a point, so far as these are known."""
+    """Return the smallest and the largest value at a point, or None for the latter if unknown."""
     low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
-    own = None if variable.high is None else floor(variable.high)
-    highs = [own, point.get(variable.name + TO)]
-    highs += [_largest(each.fact, variable.name, point, low) for each in sources if each.kind == "below"]
-    return low, min((each for each in highs if each is not None), default=None)
+    fixed = None if variable.high is None else floor(variable.high)
+    highs = [fixed, point.get(variable.name + TO)]
+    highs += [_largest(source.fact, variable.name, point, low) for source in sources if source.kind == "below"]
+    return low, min((end for end in highs if end is not None), default=None)
 
 
 def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int) -> Ints:
     low, high = _range(variable, sources, point, least)
-    found: Ints | None = None
-    for each in sources:
-        values = _of_fact(variable.name, each, point, low, high)
+    allowed: Ints | None = None
+    for source in sources:
+        values = _of_fact(variable.name, source, point, low, high)
         if values is not None:
-            found = values if found is None else np.intersect1d(found, values)
-    if found is not None:
-        return found[(found >= low) & (found <= (LARGEST if high is None else high))]
+            allowed = values if allowed is None else np.intersect1d(allowed, values)
+    if allowed is not None:
+        return allowed[(allowed >= low) & (allowed <= (LARGEST if high is None else high))]
     if high is None:
         raise UnlimitedSizeError(variable.name)
     if high - low >= LIMIT:
@@ -223,39 +223,39 @@ def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, 
     return np.arange(low, high + 1, dtype=np.int64)
 
 
-def _sources(variable: Variable, facts: Sequence[s.Fact], known: Collection[str]) -> Iterator[_Source]:
-    """What facts say of a variable if all other names in them are known."""
-    name, known = variable.name, set(known)
+def _sources(variable: Variable, facts: Sequence[s.Fact], given: Collection[str]) -> Iterator[_Source]:
+    """Yield the facts that restrict a variable if all other names in them are known."""
+    name, fixed = variable.name, set(given)
     for fact in facts:
         if name not in s.names(fact):
             continue
-        others = tuple(sorted(s.names(fact) - {name}))
+        other_names = tuple(sorted(s.names(fact) - {name}))
         for divisor, value in _divisions(fact):
             held = s.names(value)
-            if name not in held and name in s.names(divisor) and held <= known and _product(divisor):
+            if name not in held and name in s.names(divisor) and held <= fixed and _product(divisor):
                 yield _Source("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
-            if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= known:
+            if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= fixed:
                 yield _Source(
                     "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))
                 )
         match fact:
             case s.Binary(op="==", left=s.Name(id=left), right=right) if left == name and name not in s.names(right):
-                if set(others) <= known:
-                    yield _Source("equal", fact, others)
+                if set(other_names) <= fixed:
+                    yield _Source("equal", fact, other_names)
             case s.Binary(op="<=" | "<", left=low, right=high) | s.Binary(op=">=" | ">", left=high, right=low):
-                if set(others) <= known and name not in s.names(high) and _rises(low, name):
-                    yield _Source("below", fact, others)
-            case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.names(base) <= known:
+                if set(other_names) <= fixed and name not in s.names(high) and _rises(low, name):
+                    yield _Source("below", fact, other_names)
+            case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.names(base) <= fixed:
                 yield _Source("powers", fact, tuple(sorted(s.names(base))))
             case s.IsSquare(value=s.Name(id=square)) if square == name:
                 yield _Source("squares", fact, ())
             case _:
-                # Others bound nothing.
+                # Other facts do not bound a variable.
                 pass
 
 
 def _divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
-    """The divisors in a fact with what they divide: `d divides v`, and v/d, which is a whole number."""
+    """Yield each divisor in a fact with its dividend: of `d divides v`, and of v/d, which is an integer."""
     match fact:
         case s.Divides(divisor=divisor, value=value):
             yield divisor, value
@@ -269,7 +269,7 @@ def _divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
 
 
 def _product(expr: s.Expr) -> bool:
-    """Whether an expression is a product of names, numbers and powers: each factor divides what it divides."""
+    """Whether an expression is a product of names, numbers and powers: each factor divides its multiples."""
     match expr:
         case s.Name() | s.Integer():
             return True
@@ -282,7 +282,7 @@ def _product(expr: s.Expr) -> bool:
 
 
 def _rises(expr: s.Expr, name: str) -> bool:
-    """Whether an expression of numbers >= 0 grows with a name, by its form."""
+    """Whether an expression of nonnegative numbers increases with a name, by its form."""
     if name not in s.names(expr):
         return True
     match expr:
@@ -293,13 +293,13 @@ def _rises(expr: s.Expr, name: str) -> bool:
         case s.Binary(op="-" | "/", left=left, right=right):
             return name not in s.names(right) and _rises(left, name)
         case s.Call(function="min" | "max" | "sqrt" | "log2", arguments=arguments):
-            return all(_rises(each, name) for each in arguments)
+            return all(_rises(argument, name) for argument in arguments)
         case _:
             return False
 
 
 def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, high: int | None) -> Ints | None:
-    """The values that a fact allows, at least those in a range; None where they are not found."""
+    """Return the values that a fact allows, at least those in a range; None if they cannot be listed."""
     fact = source.fact
     try:
         match fact:
@@ -329,29 +329,29 @@ def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, hig
 
 
 def _largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int | None:
-    """The largest value at which a fact is not false that is false beyond it; below `low` where there is none."""
+    """Return the largest value before a fact becomes false; below `low` if there is none, None if it is not limited."""
 
-    def false(value: int) -> bool:
+    def is_false(value: int) -> bool:
         return holds(fact, {**point, name: value}) is False
 
-    if false(low):
+    if is_false(low):
         return low - 1
     step = 1
-    while not false(low + step):
+    while not is_false(low + step):
         step *= 2
         if step > LARGEST:
             return None
     fine, wrong = low + step // 2, low + step
     while wrong - fine > 1:
         middle = (fine + wrong) // 2
-        fine, wrong = (fine, middle) if false(middle) else (middle, wrong)
+        fine, wrong = (fine, middle) if is_false(middle) else (middle, wrong)
     return fine
 
 
 @lru_cache(maxsize=4096)
 def divisors(number: int) -> Ints:
-    """The divisors of a number, in order."""
-    found = np.ones(1, np.int64)
+    """Return the divisors of a number, in ascending order."""
+    products = np.ones(1, np.int64)
     for prime, count in primes(number):
-        found = np.outer(found, prime ** np.arange(count + 1)).ravel()
-    return np.sort(found)
+        products = np.outer(products, prime ** np.arange(count + 1)).ravel()
+    return np.sort(products)

@@ -1,4 +1,4 @@
-"""The best of finitely many points: bounds on all of them at once, then exact values in the order of the bounds."""
+"""The best of finitely many points is found by bounds on all, then by exact values in the order of the bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from archline.energy.optimise.problem import (
     OPTIMAL,
     EnergyOptimum,
     EnergyProblem,
-    Number,
     Span,
     Variable,
 )
@@ -31,13 +30,13 @@ from archline.expr.intervals import EvaluationError, Interval
 from archline.records import record, replace
 
 MOST_EXACT = 2_000
-"""So many points are evaluated exactly at most, where bounds at arrays of points are not those at single ones."""
+"""At most this many points are evaluated exactly where bounds at arrays of points are not sharp."""
 CLOSE = 1e-12
-"""Numbers that differ by rounding alone."""
+"""Numbers that differ by a smaller share differ by rounding alone."""
 ROUNDED = 1e-6
-"""Optima over real numbers, and over boxes, are found up to such a share."""
+"""Optima over real numbers, and over boxes, are exact up to this share."""
 MOST_TRIED = 200
-"""So many points are tried exactly for what binds, and of a part of the points."""
+"""At most this many points, also of a part of them, are evaluated exactly to find what binds."""
 SOME = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
 ALONE = "ranges of quantities are those at the best sizes"
 Marks = NDArray[np.bool_]
@@ -54,7 +53,7 @@ class ExactValues:
 
 
 Exact = Callable[[Mapping[str, int], EnergyProblem], "ExactValues | None"]
-"""What is known of a problem at a point; None where the algorithm has no run there, or no real variables suit."""
+"""The exact values of a problem at a point; None if the algorithm has no run there, or no real variables suit."""
 
 
 @record
@@ -65,22 +64,22 @@ class _Value:
 
 
 def values_at(problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
-    """The objective at points, or what it is at least, and a row for each constraint that says where it may hold."""
+    """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold."""
     objective, sides = problem.necessary(sharp)
     formulas = {"objective": objective}
     for index, (left, right) in enumerate(sides):
         formulas |= {f"left {index}": left, f"right {index}": right}
     with np.errstate(all="ignore"):
-        found = {name: np.broadcast_to(each, (length,)) for name, each in compiled(formulas)(columns).items()}
-        pairs = [(found[f"left {index}"], found[f"right {index}"]) for index in range(len(sides))]
+        values = {name: np.broadcast_to(column, (length,)) for name, column in compiled(formulas)(columns).items()}
+        pairs = [(values[f"left {index}"], values[f"right {index}"]) for index in range(len(sides))]
         rows = [left <= right + CLOSE * np.abs(right) for left, right in pairs]
-    return found["objective"], np.array(rows, bool).reshape(len(rows), length)
+    return values["objective"], np.array(rows, bool).reshape(len(rows), length)
 
 
 class Candidates:
-    """A problem at `points`: what its objective is at least there, the `key`, and where its constraints may hold.
+    """A problem at `points`: lower bounds of its objective, the `key`, and where its constraints may hold.
 
-    These are `sharp` where they equal exact values.
+    Bounds that equal exact values are `sharp`.
     """
 
     def __init__(
@@ -100,45 +99,45 @@ class Candidates:
 
     @property
     def feasible(self) -> Marks:
-        """Where all constraints may hold."""
+        """The points at which all constraints may hold."""
         return np.asarray(self._fit.all(axis=0))
 
     @property
     def nearly_feasible(self) -> Marks:
-        """Where all of them but one may hold."""
+        """The points at which at most one constraint fails."""
         return np.asarray((~self._fit).sum(axis=0) <= 1)
 
-    def _at(self, place: int, kept: tuple[int, ...] | None = None) -> _Value | None:
-        """The exact value of a point; None where it has none, or one of the constraints that are kept fails."""
-        kept = self._every if kept is None else kept
-        if (place, kept) not in self._found:
-            self._found[place, kept] = self._evaluated(place, kept)
-        return self._found[place, kept]
+    def _at(self, place: int, indices: tuple[int, ...] | None = None) -> _Value | None:
+        """Return the exact value of a point; None if it has none, or one of the selected constraints fails."""
+        indices = self._every if indices is None else indices
+        if (place, indices) not in self._found:
+            self._found[place, indices] = self._evaluated(place, indices)
+        return self._found[place, indices]
 
-    def _evaluated(self, place: int, kept: tuple[int, ...]) -> _Value | None:
-        problem = self._problem.under(kept)
-        known = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
-        if known is None:
+    def _evaluated(self, place: int, indices: tuple[int, ...]) -> _Value | None:
+        problem = self._problem.under(indices)
+        exact = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
+        if exact is None:
             return None
-        slack = 0 if known.real is None else Fraction(ROUNDED)
+        slack = 0 if exact.real is None else Fraction(ROUNDED)
         try:
-            for each in problem.constraints:
-                left, right = (value_of(side, known.values, shared=False) for side in (each.left, each.right))
+            for item in problem.constraints:
+                left, right = (value_of(side, exact.values, shared=False) for side in (item.left, item.right))
                 low, high = (left.upper, right.lower) if problem.upper else (left.lower, right.upper)
                 if low > high + slack * abs(high):
                     return None
-            return _Value(place, value_of(problem.objective, known.values, shared=False), known)
+            return _Value(place, value_of(problem.objective, exact.values, shared=False), exact)
         except EvaluationError:
             return None
 
     def incumbent(self, best: float) -> float:
-        """The best value, where it is below what is known; where bounds are not sharp, so far as points are tried."""
+        """Return the best value if it is below `best`; if bounds are not sharp, of the points that are tried."""
         for count, place in enumerate(self._in_order(self.feasible & (self.key < best))):
             if self.key[place] >= best or count == MOST_TRIED:
                 break
-            found = self._at(place)
-            if found is not None:
-                best = min(best, self._number(found))
+            evaluated = self._at(place)
+            if evaluated is not None:
+                best = min(best, self._number(evaluated))
                 if self._sharp:
                     break
         return best
@@ -147,28 +146,28 @@ class Candidates:
         return float(value.ends.upper if self._problem.upper else value.ends.lower)
 
     def _in_order(self, marks: Marks) -> Iterator[int]:
-        """The points that are marked, those with the least bounds first."""
         places = np.flatnonzero(marks & (self.key < np.inf))
-        yield from (int(each) for each in places[np.argsort(self.key[places], kind="stable")])
+        yield from (int(position) for position in places[np.argsort(self.key[places], kind="stable")])
 
     def best(self, outside: float = np.inf) -> EnergyOptimum:
-        """The best point: the first in the order of bounds whose exact value is no larger than the next bound.
+        """Return the best point: the first in the order of bounds whose exact value is at most the next bound.
 
-        No point that is not among these is below what is `outside`.
+        Points that are not candidates are at least `outside`.
         """
-        best, bound, tried = None, None, 0
+        best, bound, tried, cut = None, None, 0, False
         for place in self._in_order(self.feasible):
             bound = float(self.key[place])
             if best is not None:
                 share = 0 if self._sharp or best.known.real is not None else NEAR
                 if bound > (number := self._number(best)) + share * abs(number):
                     break
-            if tried == MOST_EXACT or (best is not None and late()):
+            cut = tried == MOST_EXACT or (best is not None and late())
+            if cut:
                 break
             tried += 1
-            found = self._at(place)
-            if found is not None and (best is None or self._number(found) < self._number(best)):
-                best = found
+            evaluated = self._at(place)
+            if evaluated is not None and (best is None or self._number(evaluated) < self._number(best)):
+                best = evaluated
             if self._sharp and best is not None:
                 break
         else:
@@ -184,8 +183,15 @@ class Candidates:
         if real is not None and real.gap is not None:
             # Nothing is below the bound that the search for real variables has at the best point.
             least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
-        near = self._near(value)
-        whole = [each for each in self._problem.variables if each.name in self.points]
+        near, feasible = self._near(value), np.flatnonzero(self.feasible)
+        whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
+        beside = {name: self._vary_alone(name, best.place, near(CLOSE)) for name in whole}
+        spans = {name: self._span(name, places) for name, places in beside.items()}
+        # Of boxes only the best points are kept, and any other whole number may lie between these.
+        allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
+        some = {name: self._list_some(name, places, allowed[name]) for name, places in beside.items()}
+        around = None if outside < np.inf else feasible
+        some_near = {name: self._list_some(name, near(NEAR), around) for name in whole}
         optimum = EnergyOptimum(
             OPTIMAL if gap <= (CLOSE if real is None and outside == np.inf else ROUNDED) else BRACKETED,
             LATTICE if outside == np.inf else BRANCHING,
@@ -193,13 +199,15 @@ class Candidates:
             lower=float(best.ends.lower),
             bound=least,
             gap=gap,
-            variables={each.name: self._free(each, best.place, near(CLOSE)) for each in whole},
-            at={each.name: int(self.points[each.name][best.place]) for each in whole},
-            ranges={each.name: self._span(each.name, near(NEAR)) for each in whole},
+            variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
+            at={name: int(self.points[name][best.place]) for name in whole},
+            ranges={name: self._span(name, near(NEAR)) for name in whole},
+            some={name: values for name, values in some.items() if values},
+            some_near={name: values for name, values in some_near.items() if values},
             binding=tuple(dict.fromkeys(self._binding(value, best))),
             points=self._length,
             estimate=best.known.estimate,
-            notes=() if outside == np.inf else (SOME,),
+            notes=(SOME,) if cut or outside < np.inf else (),
         )
         if real is None:
             return optimum
@@ -212,13 +220,13 @@ class Candidates:
         )
 
     def _near(self, value: float) -> Callable[[float], NDArray[np.int64]]:
-        """The feasible points whose objective is within a share of the optimum."""
+        """Return a function that selects the feasible points whose objective is within a share of the optimum."""
 
         def near(share: float) -> NDArray[np.int64]:
             if self._sharp:
                 return np.flatnonzero(self.feasible & (self.key <= value + share * abs(value)))
-            found = (each for (_, kept), each in self._found.items() if each is not None and kept == self._every)
-            return np.array([each.place for each in found if self._number(each) <= value + share * abs(value)])
+            pool = (item for (_, indices), item in self._found.items() if item is not None and indices == self._every)
+            return np.array([item.place for item in pool if self._number(item) <= value + share * abs(value)])
 
         return near
 
@@ -226,27 +234,35 @@ class Candidates:
         values = self.points[name][places]
         return int(values.min()), int(values.max())
 
-    def _free(self, variable: Variable, place: int, equal: NDArray[np.int64]) -> Number | Span:
-        """The value, or the range of those that change nothing while the other variables stay."""
-        for other in self._problem.variables:
-            if other is not variable and other.name in self.points:
-                values = self.points[other.name]
-                equal = equal[values[equal] == values[place]]
-        low, high = self._span(variable.name, equal)
-        return (low, high) if low < high else low
+    def _vary_alone(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Select the points at which all variables but one have the values of a place."""
+        for variable in self._problem.variables:
+            if variable.name != name and variable.name in self.points:
+                values = self.points[variable.name]
+                places = places[values[places] == values[place]]
+        return places
+
+    def _list_some(self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None) -> tuple[int, ...]:
+        """List the values of a variable at places if points `around`, or whole numbers, have more between them."""
+        values = np.unique(self.points[name][places])
+        between = values[-1] - values[0] + 1
+        if around is not None:
+            allowed = np.unique(self.points[name][around])
+            between = np.count_nonzero((allowed >= values[0]) & (allowed <= values[-1]))
+        return () if between == len(values) else tuple(values.tolist())
 
     def _binding(self, value: float, best: _Value) -> Iterator[str]:
-        """The constraints without which some point is better, and the ends of ranges at which the optimum is."""
+        """Yield the constraints without which some point is better, and the ends of ranges at which the optimum is."""
         wrong, share = (~self._fit).sum(axis=0), CLOSE if best.known.real is None else ROUNDED
-        for index, each in enumerate(self._problem.constraints):
+        for index, constraint in enumerate(self._problem.constraints):
             marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))
-            kept = tuple(other for other in self._every if other != index)
+            kept = tuple(position for position in self._every if position != index)
             for count, better in enumerate(self._in_order(marks)):
                 if self.key[better] >= value - CLOSE * abs(value) or count == MOST_TRIED:
                     break
-                found = self._at(better, kept)
-                if found is not None and self._number(found) < value - share * abs(value):
-                    yield each.text
+                evaluated = self._at(better, kept)
+                if evaluated is not None and self._number(evaluated) < value - share * abs(value):
+                    yield constraint.text
                     break
         for variable in self._problem.variables:
             if variable.name in self.points:
@@ -255,21 +271,20 @@ class Candidates:
         yield from best.known.real.binding if best.known.real is not None else ()
 
     def _conflict(self) -> tuple[str, ...]:
-        """Constraints that no point satisfies together, though all but any one of them."""
+        """Return a minimal set of constraints that exclude each other."""
 
-        def possible(kept: Sequence[int]) -> bool:
-            marks: Any = self._fit[list(kept)].all(axis=0)
+        def is_possible(indices: Sequence[int]) -> bool:
+            marks: Any = self._fit[list(indices)].all(axis=0)
             if self._sharp:
                 return bool(marks.any())
             tried = islice(self._in_order(marks), MOST_TRIED)
-            return any(self._at(place, tuple(kept)) is not None for place in tried)
+            return any(self._at(place, tuple(indices)) is not None for place in tried)
 
-        left = minimal(self._every, possible)
+        left = minimal(self._every, is_possible)
         return tuple(dict.fromkeys(self._problem.constraints[index].text for index in left))
 
 
 def _ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
-    """The ends of its range, each with the relation to it."""
     if variable.low is not None:
         yield ">=", variable.low
     if variable.high is not None:
@@ -277,10 +292,10 @@ def _ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
 
 
 def minimal(items: Sequence[Any], feasible: Callable[[Sequence[Any]], bool]) -> list[Any]:
-    """Of constraints that exclude each other some that do, and no longer if any one of them is left out."""
+    """Return a minimal infeasible selection of items: it is feasible without any one item."""
     left = list(items)
-    for each in items:
-        rest = [other for other in left if other != each]
+    for item in items:
+        rest = [candidate for candidate in left if candidate != item]
         if not feasible(rest):
             left = rest
     return left

@@ -1,4 +1,4 @@
-"""What is minimised, over what and subject to what; and the answer."""
+"""The problem and its answer: what is minimised, over which variables, and under which constraints."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Span: TypeAlias = tuple[Number, Number]
 OPTIMAL, INFEASIBLE, BRACKETED = "optimal", "infeasible", "bracketed"
 LATTICE, GEOMETRIC, BRANCHING = "lattice", "geometric program", "branch and bound"
 AMOUNT = "amount "
-"""What the names of formulas that are to be 0 or more begin with among a problem's bounds."""
+"""The prefix of the names, among a problem's bounds, of formulas that have to be at least 0."""
 NEAR = 0.01
-"""Ranges are of the points whose objective is within this share of the optimum."""
+"""Ranges are over the points whose objective is within this share of the optimum."""
 
 
 @record
 class Variable:
-    """What varies; `key` is its name in formulas. Without a range the facts of the sizes give its values."""
+    """A variable; `key` is its name in formulas. Without a range, the facts of the sizes give its values."""
 
     name: str
     key: str
@@ -41,9 +41,9 @@ class Variable:
 
 @record
 class Constraint:
-    """`left <= right`, as typed in `text`: formulas of metrics, quantities and sizes.
+    """The inequality `left <= right`, as typed in `text`, between formulas of metrics, quantities and sizes.
 
-    Where one side is a number, the other one is `bounded`, as it is typed, and in a `unit`.
+    If one side is a number, the other one is `bounded`, as typed, and has the `unit`.
     """
 
     text: str
@@ -57,9 +57,8 @@ class Constraint:
 class EnergyProblem:
     """A formula to minimise, in a unit, over variables under constraints.
 
-    `bounds` are those on the `objective`, on both sides of each constraint ("left 0", "right 0") and on amounts that
-    are typed as formulas, in names that have numbers. `upper` says whether the upper ends of bounded costs count, or
-    the lower ones.
+    `bounds` are on the `objective`, on both sides of each constraint ("left 0", "right 0") and on amounts that are
+    typed as formulas, in names that have numbers. `upper` selects the upper or the lower ends of bounded costs.
     """
 
     minimise: str
@@ -71,7 +70,7 @@ class EnergyProblem:
     upper: bool = True
 
     def necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
-        """What the objective is at least, and both sides of what has to hold: by the ends that count, or may."""
+        """Return the objective and both sides of each constraint at the ends that count, or with the weakest bounds."""
         upper, places = self.upper and sharp, range(len(self.constraints))
         objective = self.bounds["objective"]
         sides = [(self.bounds[f"left {index}"], self.bounds[f"right {index}"]) for index in places]
@@ -80,31 +79,31 @@ class EnergyProblem:
         return objective.lower, [(left.lower, right.upper) for left, right in sides]
 
     def under(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> EnergyProblem:
-        """The problem with some of the constraints, and with another objective."""
-        others = {name: each for name, each in self.bounds.items() if not name.startswith(("left ", "right "))}
-        bounds = {**others, "objective": objective or self.bounds["objective"]}
+        """Return the problem with some of the constraints, and with another objective."""
+        rest = {name: bound for name, bound in self.bounds.items() if not name.startswith(("left ", "right "))}
+        bounds = {**rest, "objective": objective or self.bounds["objective"]}
         for place, index in enumerate(kept):
             bounds |= {f"{side} {place}": self.bounds[f"{side} {index}"] for side in ("left", "right")}
         return replace(self, constraints=tuple(self.constraints[index] for index in kept), bounds=bounds)
 
     def attaining(self, index: int, kept: Sequence[int]) -> EnergyProblem:
-        """What finds the best that the bounded side of a constraint attains: the least, or the inverse of the most."""
-        each, least = self.constraints[index], not names_in(self.constraints[index].right)
+        """Return the problem whose optimum is the minimum of the bounded side of a constraint, or 1/its maximum."""
+        constraint, least = self.constraints[index], not names_in(self.constraints[index].right)
         if least:
-            return replace(self.under(kept, self.bounds[f"left {index}"]), objective=each.left)
+            return replace(self.under(kept, self.bounds[f"left {index}"]), objective=constraint.left)
         sides = self.bounds[f"right {index}"]
-        low, high, own = (
+        low, high, inverse = (
             s.Binary("/", s.Integer(1, span=end.span), end, span=end.span)
-            for end in (sides.upper, sides.lower, each.right)
+            for end in (sides.upper, sides.lower, constraint.right)
         )
-        return replace(self.under(kept, FormulaBounds(low, high)), objective=own)
+        return replace(self.under(kept, FormulaBounds(low, high)), objective=inverse)
 
     def end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
-        """The end of a formula that counts."""
+        """Return the end of a formula that counts."""
         return value.upper if self.upper else value.lower
 
     def sides(self, index: int) -> tuple[s.Expr, s.Expr]:
-        """Both sides of a constraint, at the ends at which it surely holds (or with lower ends may hold)."""
+        """Return both sides of a constraint, at the ends at which it certainly holds (with lower ends: may hold)."""
         left, right = self.bounds[f"left {index}"], self.bounds[f"right {index}"]
         return (left.upper, right.lower) if self.upper else (left.lower, right.upper)
 
@@ -114,10 +113,11 @@ class EnergyOptimum:
     """The answer to a problem.
 
     `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
-    how far that is from the end that was minimised, relative to it. A variable that may have any value of a range
-    without a change of the optimum is a pair in `variables`; `at` has one value for each, where the model's answer is
-    `estimate`. `ranges` are those within 1 % of the optimum. `binding` are constraints without which it would be lower,
-    `conflict` those that exclude each other, `attainable` the best bound of each under the others.
+    its distance from the end that was minimised, relative to that end. A variable that may have several values without
+    a change of the optimum is a pair of ends in `variables`; `at` has one value for each, where the model's answer is
+    `estimate`. `ranges` are over points within 1 % of the optimum. If only some of the values between such ends will
+    do, `some` has these of `variables`, and `some_near` those of `ranges`. Without one of the `binding` constraints it
+    would be lower; those in `conflict` exclude each other; `attainable` has the best bound of each under the rest.
     """
 
     status: str
@@ -129,6 +129,8 @@ class EnergyOptimum:
     variables: Mapping[str, Number | Span] = field(default_factory=dict, hash=False)
     at: Mapping[str, Number] = field(default_factory=dict, hash=False)
     ranges: Mapping[str, Span] = field(default_factory=dict, hash=False)
+    some: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    some_near: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     binding: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     attainable: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Formulas as sums of products of powers, of variables and of other such sums."""
+"""Formulas are sums of products of powers here, of variables and of other such sums."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ Monomial = tuple[tuple[int, float], ...]
 Sum = Mapping[Monomial, float]
 ONE: Sum = {(): 1.0}
 MOST_TERMS, MOST_POWER, MOST_SIGNED = 400, 3, 12
-"""Sums are multiplied out up to so many terms; powers of positive ones up to this, of others, which have no other way,
-up to that."""
+"""Sums are multiplied out up to so many terms, powers of positive sums up to the second number, of signed ones, which
+have no other form, up to the third."""
 Choice = tuple[str, tuple[frozenset[Any], ...]]
 """A max or a min, by its arguments."""
 
 
-def times(one: Sum, other: Sum, exponent: float = 1.0) -> Sum:
-    """The product with another sum; an exponent is for one of a single term, of coefficient 1."""
-    found: dict[Monomial, float] = {}
-    for left, a in one.items():
-        for right, b in other.items():
+def times(first: Sum, second: Sum, exponent: float = 1.0) -> Sum:
+    """Return the product with a power of a second sum, which has one term of coefficient 1 if that is not 1."""
+    product: dict[Monomial, float] = {}
+    for left, a in first.items():
+        for right, b in second.items():
             powers = dict(left)
             for variable, power in right:
                 powers[variable] = powers.get(variable, 0.0) + power * exponent
             key = tuple(sorted((variable, power) for variable, power in powers.items() if power))
-            found[key] = found.get(key, 0.0) + a * b
-    return {key: value for key, value in found.items() if value}
+            product[key] = product.get(key, 0.0) + a * b
+    return {key: value for key, value in product.items() if value}
 
 
-def plus(one: Sum, other: Sum, sign: int = 1) -> Sum:
-    """The sum, or the difference."""
-    found = dict(one)
-    for key, value in other.items():
-        found[key] = found.get(key, 0.0) + sign * value
-    return {key: value for key, value in found.items() if value}
+def plus(first: Sum, second: Sum, sign: int = 1) -> Sum:
+    """Return the sum, or the difference if `sign` is -1."""
+    result = dict(first)
+    for key, value in second.items():
+        result[key] = result.get(key, 0.0) + sign * value
+    return {key: value for key, value in result.items() if value}
 
 
-def parts(one: Sum) -> tuple[Sum, Sum]:
-    """The terms above 0, and those below it with their signs changed: as a difference, or as what is at most 0."""
-    return {k: value for k, value in one.items() if value > 0}, {k: -value for k, value in one.items() if value < 0}
+def parts(terms: Sum) -> tuple[Sum, Sum]:
+    """Return the positive terms, and the negative ones with their signs changed."""
+    return {k: value for k, value in terms.items() if value > 0}, {k: -value for k, value in terms.items() if value < 0}
 
 
 def constant(terms: Sum) -> float | None:
-    """The value of a sum in which nothing varies."""
+    """Return the value of a sum in which nothing varies, else None."""
     return terms.get((), 0.0) if terms.keys() <= {()} else None
 
 
 class SignomialDomain:
-    """A number domain of formulas in which some names vary; others have values.
+    """A number domain of formulas in which some names vary; the rest have values.
 
-    `sums` are those that are raised to powers, numbered on from the variables. A max or a min is the argument that
-    `chosen` says; where it says nothing, `undecided` is that call and how many arguments it has. `sides` are at most 0
-    as the choices are right.
+    `sums` are sums that are raised to powers, numbered after the variables. `chosen` selects the argument that a max or
+    a min equals; without an entry, `undecided` is that call and the number of its arguments. `sides` are sums that are
+    at most 0 if the choices are right.
     """
 
     def __init__(
@@ -97,21 +97,21 @@ class SignomialDomain:
                     raise _refused(expr, "an exponent varies")
                 return self._power(left, exponent, expr)
 
-    def _times(self, one: Sum, other: Sum, expr: s.Expr) -> Sum:
-        if len(one) * len(other) > MOST_TERMS:
+    def _times(self, first: Sum, second: Sum, expr: s.Expr) -> Sum:
+        if len(first) * len(second) > MOST_TERMS:
             raise _refused(expr, "it has too many terms")
-        return times(one, other)
+        return times(first, second)
 
     def _power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
         signed, whole = min(base.values(), default=0.0) < 0, exponent == int(exponent)
         if whole and 0 <= exponent <= (MOST_SIGNED if signed else MOST_POWER):
-            return reduce(lambda one, other: self._times(one, other, expr), [base] * int(exponent), ONE)
+            return reduce(lambda first, second: self._times(first, second, expr), [base] * int(exponent), ONE)
         if not base and exponent > 0:
             return {}
         if not base or (signed and not (whole and len(base) == 1)):
             raise _refused(expr, f"what is raised to the power {exponent:.12g} is not a sum of positive terms")
         indices = {index for key in base for index, _ in key}
-        shared: Sum = {tuple((each, min(dict(key).get(each, 0.0) for key in base)) for each in sorted(indices)): 1.0}
+        shared: Sum = {tuple((index, min(dict(key).get(index, 0.0) for key in base)) for index in sorted(indices)): 1.0}
         scale = base[next(iter(base))]
         rest = {key: value / scale for key, value in times(base, shared, -1.0).items()}
         if rest != ONE:
@@ -120,20 +120,22 @@ class SignomialDomain:
         return times({(): scale**exponent}, shared, exponent)
 
     def call(self, function: str, values: Sequence[Sum], expr: s.Call) -> Sum:
-        known = [each for each in map(constant, values) if each is not None]
-        if len(known) == len(values):
-            return _number(_FUNCTIONS[function](*known))
+        constants = [value for value in map(constant, values) if value is not None]
+        if len(constants) == len(values):
+            return _number(_FUNCTIONS[function](*constants))
         if function == "sqrt":
             return self._power(values[0], 0.5, expr)
         if function not in ("max", "min"):
             raise _refused(expr, f"`{function}` of what varies")
-        every = {frozenset(each.items()): each for each in values}
+        every = {frozenset(item.items()): item for item in values}
         choice = function, tuple(every)
         if choice not in self._chosen:
             self.undecided = choice, len(every)
-        mine = [*every.values()][self._chosen.get(choice, 0)]
-        self.sides += [plus(*((each, mine) if function == "max" else (mine, each)), -1) for each in every.values()]
-        return mine
+        selected = [*every.values()][self._chosen.get(choice, 0)]
+        self.sides += [
+            plus(*((item, selected) if function == "max" else (selected, item)), -1) for item in every.values()
+        ]
+        return selected
 
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {
@@ -145,14 +147,14 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 def cases(
     variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[SignomialDomain], T]
 ) -> Iterator[tuple[SignomialDomain, T]]:
-    """What is read, for each choice of the argument that a max or a min is."""
+    """Yield the reader and its result for each choice of the arguments that max and min select."""
     waiting: list[Mapping[Choice, int]] = [{}]
     while waiting:
         chosen = waiting.pop()
         reader = SignomialDomain(variables, values, chosen)
-        found = read(reader)
+        result = read(reader)
         if reader.undecided is None:
-            yield reader, found
+            yield reader, result
         else:
             key, count = reader.undecided
             waiting += [{**chosen, key: index} for index in range(count)]

@@ -1,4 +1,9 @@
-"""Cache simulators: what a fully associative cache of C lines does on a recorded access trace."""
+"""Cache simulators count the misses of a fully associative cache of C lines on a recorded access trace.
+
+`optimal` and `lru` simulate one cache and return a `CacheResult`; `stack_distances` gives the misses of LRU caches of
+every size; `private_caches` simulates P processors under a schedule of a `StrandLog`. A `CompactTrace` is a trace
+prepared for several simulations. `archline.execution.run` and the energy models call them.
+"""
 
 from archline.execution.cache.distances import StackDistances, stack_distances
 from archline.execution.cache.private import Policy, PrivateCaches, Schedule, private_caches

@@ -1,10 +1,10 @@
-"""LRU stack distances: one pass over a trace gives the misses of LRU caches of every size.
+"""LRU stack distances give the misses of LRU caches of every size in one pass over a trace.
 
-Mattson, Gecsei, Slutz and Traiger (IBM Systems Journal 9(2), 1970): an access hits in an LRU cache of C lines
-iff at most C distinct lines, its own among them, were accessed since (and including) its previous access. The
-count is of marks in a sequence of times, where each line marks its latest access (Bennett and Kruskal, IBM
-Journal of Research and Development 19(4), 1975), here over 64-bit words with a Fenwick tree (Software:
-Practice and Experience 24(3), 1994) of the words' population counts.
+Mattson, Gecsei, Slutz and Traiger (IBM Systems Journal 9(2), 1970): an access hits in an LRU cache of C lines iff at
+most C distinct lines, its own among them, were accessed since (and including) its previous access. The count is of
+marks in a sequence of times, where each line marks its latest access (Bennett and Kruskal, IBM Journal of Research and
+Development 19(4), 1975), here over 64-bit words with a Fenwick tree (Software: Practice and Experience 24(3), 1994) of
+the words' population counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class StackDistances:
 
     @property
     def accesses(self) -> int:
-        """The length of the trace."""
         return self.cold + int(self._hits[-1])
 
     @cached_property
@@ -51,9 +50,9 @@ class StackDistances:
     @overload
     def misses(self, capacity: NDArray[np.integer]) -> NDArray[np.int64]: ...
     def misses(self, capacity: int | NDArray[np.integer]) -> int | NDArray[np.int64]:
-        """The misses of an LRU cache of `capacity` >= 1 lines, or of one for each element of an array.
+        """Return the misses of an LRU cache of `capacity` >= 1 lines, or of one for each element of an array.
 
-        These are its lines fetched. ValueError if a capacity is below 1.
+        These are the lines it fetches. ValueError if a capacity is below 1.
         """
         largest = len(self._hits) - 1
         capacities = np.asarray(min(capacity, largest + 1) if isinstance(capacity, int) else capacity)
@@ -64,7 +63,7 @@ class StackDistances:
 
 
 def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
-    """The LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
+    """Return the LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
     source = source_of(lines)
     accesses = lines.accesses if isinstance(lines, CompactTrace) else len(lines)
     words = -(-min(len(source.lines) + 1, _SPARE * (source.bound + _WORD)) // _WORD)
@@ -85,7 +84,7 @@ def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
 
 @helper
 def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) -> int:
-    """The marks at times after `time`: over the words up to now if these are few, else by the tree."""
+    """Count the marks at times after `time`: over the words up to now if these are few, else by the tree."""
     word = time >> 6
     last = now >> 6
     through = words[word] & ((2 << (time & 63)) - 1)
@@ -120,7 +119,7 @@ def _move(words: Buffer, tree: Buffer, old: int, new: int) -> None:
 
 @helper
 def _renumber(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times: int) -> int:
-    """Give the marks the times 0, 1, ... in their order; returns how many there are."""
+    """Give the marks the times 0, 1, ... in their order; return their number."""
     live = 0
     for time in range(times):
         line = owners[time]
@@ -141,7 +140,6 @@ def _renumber(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times
 
 @helper
 def _append(words: Buffer, tree: Buffer, time: int) -> None:
-    """Add a mark at `time`."""
     words[time >> 6] |= 1 << (time & 63)
     node = (time >> 6) + 1
     while node < len(tree):
@@ -151,17 +149,17 @@ def _append(words: Buffer, tree: Buffer, time: int) -> None:
 
 @kernel
 def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer) -> int:
-    """The top four of the LRU stack are variables; the rest are marks, in the order in which they sank below.
+    """Fill the histogram: the top four of the LRU stack are variables; the rest are marks, in the order of sinking.
 
-    Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line
-    above keeps the time _ABOVE, one not seen yet _NONE. Immediate repetitions are passed over. Returns the number
-    of lines seen.
+    Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line among the top
+    four has the time _ABOVE, one before its first access _NONE. Immediate repetitions are skipped. Returns the number
+    of distinct lines.
     """
     times = len(owners)
     now = 0
     live = 0
     first = second = third = fourth = _NONE
-    seen = 0
+    distinct = 0
     for line in lines:
         if line == first:
             continue
@@ -181,7 +179,7 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                     now = _renumber(latest, owners, words, tree, times)
                 before = latest[line]
                 if before == _NONE:
-                    seen += 1
+                    distinct += 1
                 if before >= 0:
                     histogram[_marks_after(words, tree, live, before, now) + 5] += 1
                     _move(words, tree, before, now)
@@ -195,4 +193,4 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                     now += 1
         second = first
         first = line
-    return seen
+    return distinct

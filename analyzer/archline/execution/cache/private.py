@@ -1,15 +1,14 @@
-"""A cache of its own for each of P processors, under a schedule of one recorded execution.
+"""Private caches of P processors are simulated here, under a schedule of one recorded execution.
 
-The trace is that of the serial execution; a schedule says which processor executes which part of it, and in
-what order. Each processor's accesses go through its own cache; caches start empty, and neither invalidation
-nor false sharing between them is modelled. Local arrays lie on the stack of lines of the processor that
-allocates them.
+The trace is that of the serial execution; a schedule determines which processor executes which part of it, and in what
+order. Each processor's accesses go through its own cache; caches start empty, and neither invalidation nor false
+sharing between them is modelled. Local arrays are on the stack of lines of the processor that allocates them.
 
-`Q_P <= P * Q_1` (Tran and Ha, ICPADS 2016, Lemma 2.1) holds for the lines fetched under optimal replacement
-if every processor runs a subsequence of the serial order (`Static`, `Chunked`), because dropping accesses
-from a trace never makes the optimum dearer. Here Q_1 must give every local array fresh lines: the serial
-stack reuses lines between arrays which then lie on the stacks of different processors. It does not hold under
-LRU, nor under `WorkStealing`, where a processor may run strands out of the serial order.
+`Q_P <= P * Q_1` (Tran and Ha, ICPADS 2016, Lemma 2.1) is true for the lines fetched under optimal replacement if every
+processor runs a subsequence of the serial order (`Static`, `Chunked`), because dropping accesses from a trace never
+increases the optimum. Here Q_1 must give every local array fresh lines: the serial stack reuses lines between arrays
+which then are on the stacks of different processors. It is false under LRU, and under `WorkStealing`, where a processor
+may run strands out of the serial order.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Element = TypeVar("Element", bound=np.generic)
 
 @record(slots=True)
 class PrivateCaches:
-    """What each processor executed and what its cache did, in the processors' order."""
+    """The accesses of each processor and the results of its cache, in the processors' order."""
 
     accesses: tuple[int, ...]
     caches: tuple[CacheResult, ...]
@@ -61,8 +60,8 @@ def private_caches(
 ) -> PrivateCaches:
     """Run the serial trace `lines` on `processors` processors with a cache of `capacity` lines each.
 
-    With one processor every schedule is the serial execution. ValueError if a count is below 1, or the trace
-    (see `compact`) or the log (see `structure`) is malformed.
+    With one processor every schedule is the serial execution. ValueError if a count is below 1, or the trace (see
+    `compact`) or the log (see `strands`) is malformed.
     """
     if processors < 1:
         raise ValueError(f"an execution takes at least one processor, not {processors}")
@@ -78,9 +77,9 @@ def private_caches(
     simulate = {"optimal": optimal, "lru": lru}[policy]
     counts, caches = [], []
     for ranges in assignment.ranges:
-        own = _gather(placed, ranges)
-        counts.append(len(own))
-        caches.append(simulate(own, capacity, None if flags is None else _gather(flags, ranges)))
+        own_lines = _gather(placed, ranges)
+        counts.append(len(own_lines))
+        caches.append(simulate(own_lines, capacity, None if flags is None else _gather(flags, ranges)))
     return PrivateCaches(tuple(counts), tuple(caches))
 
 
@@ -89,10 +88,9 @@ def _gather(trace: NDArray[Element], ranges: list[tuple[int, int]]) -> NDArray[E
 
 
 def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
-    """The trace with each local array's lines moved to its processor's stack.
+    """Move the lines of each local array in a trace to the stack of its processor.
 
-    The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet
-    another.
+    The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet another.
     """
     allocates = log.kinds == TraceEvent.ALLOCATE
     moves = (allocates | (log.kinds == TraceEvent.RELEASE)) & (log.values > 0)
@@ -126,10 +124,10 @@ def _relocate(
     table: Buffer,
     placed: Buffer,
 ) -> int:
-    """Follow the serial stack; `table` says where each depth lies now. Returns the first bad access or -1.
+    """Follow the serial stack; `table` has the present position of each depth. Return the first bad access or -1.
 
-    `sizes` are the lines put on the stack (> 0) or taken off (< 0) before the accesses that follow bound by
-    bound; `place[a]` is where the bottom line of the a-th array put lies, from the base.
+    `sizes` are the lines put on the stack (> 0) or taken off (< 0) before the accesses that follow, bound by bound;
+    `place[a]` is the position of the bottom line of the a-th array, from the base.
     """
     base, processors = stacks
     depth = 0

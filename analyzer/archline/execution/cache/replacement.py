@@ -1,7 +1,7 @@
-"""One fully associative cache of C lines, empty at the start: optimal replacement and LRU.
+"""A fully associative cache of C lines, empty at the start, is simulated: with optimal replacement and LRU.
 
-Every access brings its line in, a write as well as a read (no bypassing, write-allocate). A line written
-since it was fetched is dirty; it is written back when it is evicted, or in the final flush.
+Every access brings its line in, a write as well as a read (no bypassing, write-allocate). A line written since it was
+fetched is dirty; it is written back when it is evicted, or in the final flush.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _NONE = -1  # no line, no time, no use
 
 @record(slots=True)
 class CacheResult:
-    """What one cache did: `io` lines fetched, `writebacks` dirty lines written back, final flush included."""
+    """The result of one cache: `io` lines fetched, `writebacks` dirty lines written back, final flush included."""
 
     io: int
     writebacks: int
 
 
 def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
-    """Optimal replacement (Belady 1966; Mattson et al. 1970): evict the line used furthest in the future.
+    """Simulate optimal replacement (Belady 1966; Mattson et al. 1970): evict the line used furthest in the future.
 
-    `io` is the least any replacement of `capacity` lines can do on this trace. `writebacks` are those of this
-    policy, not the least possible: other choices with the same `io` may write back fewer. Lines that are
-    never used again go first, and among these the choice changes neither count. ValueError if `capacity` < 1
-    or the trace is malformed (see `compact`).
+    `io` is the minimum over all replacements of `capacity` lines on this trace. `writebacks` are those of this policy,
+    not the minimum: other choices with the same `io` may write back fewer. Lines that are never used again go first,
+    and among these the choice changes neither count. ValueError if `capacity` < 1 or the trace is malformed (see
+    `compact`).
     """
     _require_lines(capacity)
     source = source_of(lines, writes)
@@ -46,7 +46,7 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
 
 
 def lru(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
-    """Least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
+    """Simulate least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
     _require_lines(capacity)
     source = source_of(lines, writes)
     latest = filled(source.bound, _NONE, source.numbers)
@@ -61,9 +61,9 @@ def _require_lines(capacity: int) -> None:
 
 
 def _level_starts(bits: int) -> list[int]:
-    """Where each level of a hierarchical bitset over `bits` bits starts in one array of words, and the end.
+    """Return the starts of the levels of a bitset over `bits` bits in one array of words, and the end.
 
-    A set bit of level k + 1 says that a word of level k is not zero; the last level is one word.
+    A set bit of level k + 1 means that a word of level k is not zero; the last level is one word.
     """
     starts = [0]
     while True:
@@ -86,7 +86,7 @@ def _insert(words: Buffer, starts: Buffer, bit: int) -> None:
 
 @helper
 def _maximum(words: Buffer, starts: Buffer) -> int:
-    """The largest set bit, _NONE if there is none."""
+    """Return the largest set bit, _NONE if none is set."""
     if words[len(words) - 1] == 0:
         return _NONE
     bit = 0
@@ -109,7 +109,7 @@ def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
 def _link(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, marks: Buffer) -> int:
     """Merge runs of accesses to one line into entries, and give each the next entry of its line, 0 if none.
 
-    `marks` becomes 1 for entries that write. Returns how many entries there are.
+    `marks` becomes 1 for entries that write. Returns the number of entries.
     """
     marked = len(writes) > 0
     entries = 0
@@ -132,15 +132,14 @@ def _link(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, mark
 def _run_optimal(
     following: Buffer, marks: Buffer, entries: int, words: Buffer, starts: Buffer, capacity: int
 ) -> tuple[int, int]:
-    """The resident lines are the bits of a bitset over entries: each line is kept as its next use.
+    """Simulate with the resident lines as bits of a bitset over entries: each line is represented by its next use.
 
-    An access hits if its own bit is set. Bits at or before the present need no clearing, since an eviction
-    takes the maximum, which lies in the future. Lines without a next use are only counted, and written back
-    when they become so. Otherwise a dirty line carries a 2 in the mark of its next use.
+    An access hits if its own bit is set. Bits at or before the present need no clearing, since an eviction takes the
+    maximum, which is in the future. Lines without a next use are only counted, and written back when they become so.
+    Otherwise a dirty line carries a 2 in the mark of its next use.
 
-    One use, later than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`,
-    which no bit does, it is the maximum. A streamed line is mostly evicted from there, without a walk through
-    the levels.
+    One use, later than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`, which no bit
+    does, it is the maximum. A streamed line is mostly evicted from there, without a walk through the levels.
     """
     marked = len(marks) > 0
     io = 0
@@ -188,7 +187,7 @@ def _run_optimal(
 
 @kernel
 def _run_lru(lines: Buffer, writes: Buffer, latest: Buffer, dirty: Buffer, capacity: int) -> tuple[int, int]:
-    """The resident lines are those accessed since access `oldest`; the trace itself is the recency list."""
+    """Simulate with the resident lines as those accessed since access `oldest`; the trace is the recency list."""
     marked = len(writes) > 0
     io = 0
     written = 0

@@ -1,4 +1,4 @@
-"""Schedules that keep the serial order on every processor: static blocks and chunks dealt in turn."""
+"""Schedules that keep the serial order on every processor are static blocks and chunks dealt in turn."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from archline.records import record
 class StaticSchedule:
     """Each outermost parallel loop in one contiguous block of iterations a processor.
 
-    Iteration k of t goes to processor k*P // t. Nested parallel loops and spawned calls run, serially, on the
-    processor that reaches them; what stands outside of parallel loops runs on processor 0.
+    Iteration k of t goes to processor k*P // t. Nested parallel loops and spawned calls run, serially, on the processor
+    that reaches them; code outside of parallel loops runs on processor 0.
     """
 
 
 @record(slots=True)
 class Chunked:
-    """As `Static`, with iterations dealt in chunks of `size`: iteration k to processor (k // size) mod P.
+    """The schedule whose iterations are dealt in chunks of `size`: iteration k to processor (k // size) mod P.
 
-    ValueError if `size` < 1.
+    Otherwise it is as `StaticSchedule`. ValueError if `size` < 1.
     """
 
     size: int

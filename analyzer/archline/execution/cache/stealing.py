@@ -1,15 +1,14 @@
-"""A simulation of randomised work stealing: one deque a worker, the child first, the continuation stealable.
+"""Randomised work stealing is simulated here: one deque a worker, the child first, the continuation stealable.
 
-The scheduler is that of Cilk (Blumofe and Leiserson, Journal of the ACM 46(5), 1999; Frigo, Leiserson and
-Randall, PLDI 1998). At a spawn the worker puts the continuation at the bottom of its deque and runs the
-child. At the child's end it takes the continuation back from the bottom; if that was stolen, it goes on
-behind the parent's sync where it was the last child that this waits for, and else becomes a thief. At a sync
-that waits for a child it leaves the frame to the last child and becomes a thief. A thief takes the oldest
-continuation of a random other worker. A parallel loop is a tree of spawns: the first half of a range of
-iterations is spawned, the second is the continuation.
+The scheduler is that of Cilk (Blumofe and Leiserson, Journal of the ACM 46(5), 1999; Frigo, Leiserson and Randall, PLDI
+1998). At a spawn the worker puts the continuation at the bottom of its deque and runs the child. At the child's end it
+takes the continuation back from the bottom; if that was stolen, it continues after the parent's sync if it was the last
+child that this waits for, and else becomes a thief. At a sync that waits for a child it leaves the frame to the last
+child and becomes a thief. A thief takes the oldest continuation of a random other worker. A parallel loop is a tree of
+spawns: the first half of a range of iterations is spawned, the second is the continuation.
 
-A strand takes as many units of time as it has accesses, at least 1; an attempt to steal takes 1. While no
-deque holds anything, thieves wait, which avoids attempts that cannot succeed.
+A strand takes as many units of time as it has accesses, at least 1; an attempt to steal takes 1. While all deques are
+empty, thieves wait, which avoids attempts that cannot succeed.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ class _Kind(Enum):
 
 @dataclass(eq=False, slots=True)
 class _Frame:
-    """What a sync belongs to; `children` counts spawned children that have not ended.
+    """A frame, which a sync belongs to; `children` counts spawned children that have not ended.
 
-    `loop` is the PARALLEL event of the loop that a range or an iteration is of.
+    `loop` is the PARALLEL event of the loop that a range or an iteration is part of.
     """
 
     kind: _Kind
@@ -55,10 +54,9 @@ class _Frame:
 
 @dataclass(eq=False, slots=True)
 class _Task:
-    """Where a frame goes on: the accesses from `position` up to the event `event`, then that event.
+    """The continuation of a frame: the accesses from `position` up to the event `event`, then that event.
 
-    For ranges the event is the loop's PARALLEL, met in the loop's own frame, and `low`..`high` are the
-    iterations.
+    For ranges the event is the loop's PARALLEL, met in the loop's own frame, and `low`..`high` are the iterations.
     """
 
     frame: _Frame
@@ -124,7 +122,7 @@ class _Simulation:
         return self._deques[victim].popleft() if self._deques[victim] else None
 
     def _pass_event(self, worker: int, task: _Task) -> _Task | None:
-        """What the worker does after the event its task has come to; None: it becomes a thief."""
+        """Return the task of the worker after the event its task has reached; None: it becomes a thief."""
         frame, event = task.frame, task.event
         structure = self._structure
         match structure.kinds[event]:
@@ -151,7 +149,7 @@ class _Simulation:
                 return None
 
     def _at(self, frame: _Frame, event: int) -> _Task:
-        """The frame right behind the event before `event`."""
+        """Return the continuation of a frame after the event before `event`."""
         return _Task(frame, event, self._structure.positions[event - 1])
 
     def _fork(self, worker: int, continuation: _Task, child: _Task) -> _Task:
@@ -160,7 +158,7 @@ class _Simulation:
         return child
 
     def _waits(self, task: _Task) -> bool:
-        """Whether the frame must wait for children here; then it is left to the last of them."""
+        """Whether the frame must wait for children here; then it is left to the last one."""
         if not task.frame.children:
             return False
         task.position = self._structure.positions[task.event]
@@ -185,7 +183,7 @@ class _Simulation:
                 return self._fork(worker, _Task(frame, loop, position, middle, task.high), first)
 
     def _leave(self, worker: int, task: _Task) -> _Task | None:
-        """The frame has come to its end with no child outstanding."""
+        """End a frame with no child outstanding."""
         parent = task.frame.parent
         if parent is None:
             self._finished = True
@@ -200,7 +198,7 @@ class _Simulation:
                 return self._join(worker, parent)
 
     def _join(self, worker: int, parent: _Frame) -> _Task | None:
-        """A spawned child of `parent` has ended on this worker."""
+        """End a spawned child of `parent` on this worker."""
         parent.children -= 1
         if self._deques[worker]:
             return self._deques[worker].pop()

@@ -1,4 +1,4 @@
-"""The series-parallel structure of a serial execution, as a log of events next to its access trace."""
+"""The series-parallel structure of a serial execution is a log of events next to its access trace."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from archline.records import record
 
 
 class TraceEvent(IntEnum):
-    """What happens between two accesses of the serial execution.
+    """An event between two accesses of the serial execution.
 
-    The value of PARALLEL is the trip count, that of ALLOCATE and RELEASE a number of lines; the others have
-    none (0).
+    The value of PARALLEL is the trip count, that of ALLOCATE and RELEASE a number of lines; other events have none (0).
     """
 
     SPAWN = 0
-    """A spawned call begins; the call is what stands between this and its SPAWN_END."""
+    """A spawned call begins, which extends to its SPAWN_END."""
     SPAWN_END = 1
     """The spawned call ends, after it has joined its own spawned calls."""
     SYNC = 2
-    """The calls spawned so far in this frame are joined."""
+    """The calls spawned in this frame before it are joined."""
     PARALLEL = 3
     """A parallel loop begins; exactly trip count ITERATION events of its own follow."""
     ITERATION = 4
@@ -52,10 +51,10 @@ _OPENED_BY = {end: begin for begin, end in _CLOSED_BY.items()}
 class StrandLog:
     """The events of one serial execution, in its order.
 
-    Event e is of kind `kinds[e]` (an `Event`), stands before access `positions[e]` of the trace (the index of
-    the next access, so nondecreasing, and the trace's length for events after the last one), and has the
-    value `values[e]`. Local arrays live on one stack of lines: lines `stack_base` and above are the stack, in
-    the order of its depth, lines below are everything else.
+    Event e is of kind `kinds[e]` (a `TraceEvent`), is before access `positions[e]` of the trace (the index of the next
+    access, so nondecreasing, and the trace's length for events after the last one), and has the value `values[e]`.
+    Local arrays are on one stack of lines: lines `stack_base` and above are the stack, in the order of its depth, lines
+    below are all other arrays.
     """
 
     kinds: NDArray[np.uint8]
@@ -69,7 +68,7 @@ class Structure:
     """A log made navigable, in plain lists. Its last event closes the whole execution, as RETURN.
 
     `partner[e]` is the closing event of an opening one and the opening one of a closing one (0 for the last);
-    `allocation[e]` is, for ALLOCATE and RELEASE, which allocation of the log it is (from 0), else -1;
+    `allocation[e]` is, for ALLOCATE and RELEASE, the number of the allocation in the log (from 0), else -1;
     `iterations[e]` are the ITERATION events of the parallel loop that begins at e.
     """
 
@@ -85,8 +84,8 @@ class Structure:
 def structure(log: StrandLog, accesses: int) -> Structure:
     """Check the log of a trace of `accesses` accesses, and match its events.
 
-    ValueError if events do not nest, positions decrease or leave the trace, a loop's iterations are not as
-    many as its trip count, or an array is released with another size.
+    ValueError if events do not nest, positions decrease or leave the trace, the number of a loop's iterations differs
+    from its trip count, or an array is released with another size.
     """
     positions = [*log.positions.tolist(), accesses]
     _require(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
@@ -128,10 +127,10 @@ def _require(holds: bool, rule: str) -> None:
 
 
 class Stacks:
-    """A stack of lines for each processor, and where on them the local arrays of one execution were put.
+    """A stack of lines for each processor, and the positions of the local arrays of one execution on it.
 
-    An array need not be released by the processor that allocated it, nor from the top: a thief may finish a
-    block whose owner has gone on. Space above the last array still held is free.
+    An array need not be released by the processor that allocated it, nor from the top: a thief may finish a block whose
+    owner has gone on. Space above the last array that is not released is free.
     """
 
     def __init__(self, processors: int, allocations: int) -> None:
@@ -149,7 +148,7 @@ class Stacks:
         self.starts[allocation] = start
 
     def release(self, allocation: int) -> None:
-        """Give the array's lines back as soon as nothing above them is held."""
+        """Give the array's lines back as soon as all arrays above are released."""
         self._released[allocation] = True
         held = self._held[self.owners[allocation]]
         while held and self._released[held[-1][0]]:
@@ -158,9 +157,9 @@ class Stacks:
 
 @record(slots=True)
 class Assignment:
-    """Who executes what: for each processor, in its order of execution, the half-open ranges of accesses.
+    """The accesses of each processor, in its order of execution, as half-open ranges.
 
-    `owners[a]` and `starts[a]` say on whose stack of lines, and how deep in it, allocation a lies.
+    `owners[a]` and `starts[a]` are the processor and the depth of allocation a on its stack of lines.
     """
 
     ranges: list[list[tuple[int, int]]]
@@ -169,7 +168,7 @@ class Assignment:
 
 
 def add_range(ranges: list[tuple[int, int]], begin: int, end: int) -> None:
-    """Append accesses `begin..end` to a processor's ranges, joined to the last where they continue it."""
+    """Append accesses `begin..end` to a processor's ranges, joined to the last if they continue it."""
     if begin == end:
         return
     if ranges and ranges[-1][1] == begin:

@@ -1,8 +1,8 @@
-"""LRU simulation of one cache while a program runs: generated code passes on each access, and no trace is kept.
+"""LRU of one cache is simulated while a program runs: generated code passes on each access, and no trace is kept.
 
 `ring` holds the lines of the latest accesses in order. `latest` has 2*place + dirty for each line: its place in the
-ring, from 1 on, or 0 where it is not resident. The entries of the ring from K[OLDEST] on whose line was not accessed
-again are the resident lines, the least recently used first.
+ring, from 1 on, or 0 if it is not resident. The entries of the ring from K[OLDEST] on whose line was not accessed again
+are the resident lines, the least recently used first.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SPARE = 1 << 12
-"""Free entries that the ring has at least, besides those of resident lines: enough for one batch of accesses."""
+"""The minimum number of free entries of the ring, in addition to resident lines: enough for one batch of accesses."""
 MAX_NARROW = 2**31 - 1
 
 
 def operator(line: int) -> str:
-    """How an address and K[LINE_BY] give the line: a shift is faster."""
+    """Return the operator that gives the line from an address and K[LINE_BY]: a shift is faster."""
     return "//" if line & (line - 1) else ">>"
 
 
 def with_lru_state(memory: Memory, cache: Cache) -> Memory:
-    """The memory of a run with what LRU needs: less than the arrays take, however many accesses there are."""
+    """Add the state of LRU to the memory of a run: its size does not depend on the number of accesses."""
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)
     count = len(arrays[MEM_INTS]) // line + 1
@@ -56,7 +56,7 @@ def with_lru_state(memory: Memory, cache: Cache) -> Memory:
 
 @helper
 def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
-    """Count a line that is fetched; where the cache is full, the least recently used one makes room."""
+    """Count a line that is fetched; evict the least recently used one if the cache is full."""
     K[FETCHED] += 1
     if K[HELD] < K[LINES_MOST]:
         K[HELD] += 1
@@ -72,20 +72,20 @@ def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
 
 @helper
 def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N803
-    """Move the entries of resident lines to the start of the ring; how many there are."""
-    kept = 0
+    """Move the entries of resident lines to the start of the ring; return their number."""
+    entries = 0
     for place in range(K[OLDEST], now):
         line = ring[place]
         if latest[line] >> 1 == place + 1:
-            ring[kept] = line
-            kept += 1
-            latest[line] = 2 * kept + (latest[line] & 1)
+            ring[entries] = line
+            entries += 1
+            latest[line] = 2 * entries + (latest[line] & 1)
     K[OLDEST] = 0
-    return kept
+    return entries
 
 
 def outcome(memory: Memory) -> CacheResult:
-    """What the cache did; lines that are dirty at the end are written back."""
+    """Return the result of the cache; lines that are dirty at the end are written back."""
     state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
     oldest, now = int(state[OLDEST]), int(state[TRACE])
     entries = latest[ring[oldest:now]]

@@ -1,4 +1,4 @@
-"""Traces as the simulators want them: dense line numbers, immediate repetitions merged."""
+"""Traces are prepared for simulators: dense line numbers, immediate repetitions merged."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
 class CompactTrace:
     """A trace prepared once for any number of simulations.
 
-    `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30
-    accesses or more) and holds a run of accesses to one line as one entry: what follows the first access of a
-    run is a hit in every cache of at least one line, whatever is replaced. `writes` says, entry by entry,
-    whether any access of the run writes; None where nothing does. `distinct` counts lines, `accesses` those
-    of the original trace.
+    `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30 accesses or
+    more) and holds a run of accesses to one line as one entry: accesses after the first one of a run are hits in every
+    cache of at least one line, for any replacement. `writes` has for each entry whether any access of the run writes;
+    None if nothing does. `distinct` counts lines, `accesses` those of the original trace.
     """
 
     lines: Lines
@@ -37,10 +36,10 @@ class CompactTrace:
 
 
 def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> CompactTrace:
-    """Prepare a trace of line numbers, each >= 0 and as sparse as may be, and its flags of writing accesses.
+    """Prepare a trace of line numbers, each >= 0 and arbitrarily sparse, and its flags of writing accesses.
 
-    A trace that is compact already is returned as it is. ValueError if `lines` is not a 1-D array of integers
-    >= 0 below 2^63, or `writes` (bool or uint8) is of another length.
+    A trace that is compact already is returned unchanged. ValueError if `lines` is not a 1-D array of integers >= 0
+    below 2^63, or `writes` (bool or uint8) is of another length.
     """
     if isinstance(lines, CompactTrace):
         return lines
@@ -58,7 +57,7 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
 class TraceBuffers:
     """A trace as the kernels read it: line numbers below `bound`, runs of accesses to one line kept or merged.
 
-    `writes` has one flag an entry, or is empty where nothing writes. `numbers` is the type of an index into it.
+    `writes` has one flag an entry, or is empty if nothing writes. `numbers` is the type of an index into it.
     """
 
     lines: Buffer
@@ -68,7 +67,7 @@ class TraceBuffers:
 
 
 def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> TraceBuffers:
-    """A trace's lines under their own numbers if these are small enough for tables, else compacted."""
+    """Return a trace's lines under their own numbers if these are small enough for tables, else compacted."""
     if not isinstance(lines, CompactTrace):
         check_trace(lines, writes)
         lines = _signed(lines)
@@ -98,7 +97,7 @@ def _numbers(lines: Lines) -> type[np.signedinteger[Any]]:
 
 
 def check_trace(lines: Lines, writes: Writes | None) -> None:
-    """ValueError unless `lines` and `writes` are what `compact` takes."""
+    """Raise ValueError unless `lines` and `writes` are valid arguments of `compact`."""
     if lines.ndim != 1 or lines.dtype.kind not in "iu":
         raise ValueError(f"a trace is a 1-D array of integers, not {lines.ndim}-D of {lines.dtype}")
     if writes is not None and (writes.shape != lines.shape or writes.dtype not in (np.bool_, np.uint8)):
@@ -109,7 +108,7 @@ def check_trace(lines: Lines, writes: Writes | None) -> None:
 
 
 def _number(lines: Lines) -> tuple[Lines, int]:
-    """The merged trace in dense numbers, and how many there are."""
+    """Return the merged trace in dense numbers, and the number of distinct lines."""
     source = buffer_of(lines)
     dtype = _numbers(lines)
     target = filled(len(lines), 0, dtype)
@@ -151,7 +150,7 @@ def _number_by_table(lines: Buffer, table: Buffer, target: Buffer) -> tuple[int,
 
 @kernel
 def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer) -> tuple[int, int]:
-    """As `_number_by_table` with an open-addressing table; (-1, 0) as soon as that is half full."""
+    """Number lines with an open-addressing table; return (-1, 0) as soon as that is half full."""
     mask = len(keys) - 1
     entries = 0
     distinct = 0

@@ -1,4 +1,4 @@
-"""Local arrays on the stack of lines, views, and statements on whole arrays."""
+"""Code is written here for local arrays on the stack of lines, views, and statements on whole arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from archline.records import record, replace
 
 
 def view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
-    """The view an expression is; its bounds are evaluated, from left to right, and checked."""
+    """Write the view of an expression; its bounds are evaluated, from left to right, and checked."""
     match expr:
         case s.Name(id=name):
             return fn.view(name)
@@ -38,7 +38,7 @@ def _sliced(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValu
     starts: list[Atom] = []
     steps: list[Atom] = []
     extents: list[Atom] = []
-    kept: list[int] = []
+    dimensions: list[int] = []
     for dimension, piece in enumerate(expr.subscripts):
         extent = base.extents[dimension]
         if not isinstance(piece, s.Slice):
@@ -48,31 +48,31 @@ def _sliced(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValu
         starts.append(start)
         steps.append(step)
         extents.append(length)
-        kept.append(dimension)
-    if all(start == "0" for start in starts) and set(steps) <= {"1"} and len(kept) == len(starts):
+        dimensions.append(dimension)
+    if all(start == "0" for start in starts) and set(steps) <= {"1"} and len(dimensions) == len(starts):
         return replace(base, extents=tuple(extents), facts=())
-    return _move(fn, base, starts, kept, steps, tuple(extents))
+    return _move(fn, base, starts, dimensions, steps, tuple(extents))
 
 
 def _move(
     fn: AlgorithmWriter,
     base: ArrayValue,
     starts: list[Atom],
-    kept: list[int],
+    dimensions: list[int],
     steps: list[Atom],
     extents: tuple[Atom, ...],
 ) -> ArrayValue:
     match base.place:
         case Linear(strides):
             terms = [base.base, *_offsets(starts, strides)]
-            place = Linear(tuple(_stride(fn, strides[d], step) for d, step in zip(kept, steps, strict=True)))
+            place = Linear(tuple(_stride(fn, strides[d], step) for d, step in zip(dimensions, steps, strict=True)))
             return replace(base, base=_sum(fn, terms), extents=extents, place=place, facts=())
         case Morton(row, column, rows, columns):
             moved = Morton(
                 _sum(fn, [row, *_offsets(starts, rows)]),
                 _sum(fn, [column, *_offsets(starts, columns)]),
-                tuple(_stride(fn, rows[d], step) for d, step in zip(kept, steps, strict=True)),
-                tuple(_stride(fn, columns[d], step) for d, step in zip(kept, steps, strict=True)),
+                tuple(_stride(fn, rows[d], step) for d, step in zip(dimensions, steps, strict=True)),
+                tuple(_stride(fn, columns[d], step) for d, step in zip(dimensions, steps, strict=True)),
             )
             return replace(base, extents=extents, place=moved, facts=())
 
@@ -100,7 +100,7 @@ def _index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, di
 
 
 def _slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
-    """Start, number of entries and step of one slice."""
+    """Return start, number of entries and step of one slice."""
     lo = "0" if piece.lo is None else atom(fn, integer(fn, piece.lo), "w")
     hi = extent if piece.hi is None else atom(fn, integer(fn, piece.hi), "w")
     if piece.by_length:
@@ -120,7 +120,7 @@ def _slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -
 
 
 def positive(fn: AlgorithmWriter, step: s.Expr) -> Atom:
-    """A step, checked to be positive."""
+    """Write a step, checked to be positive."""
     value = atom(fn, integer(fn, step), "w")
     if not value.isdigit() or value == "0":
         site = fn.site(rules.BAD_STEP, step.span, f"the step `{format_expression(step)}` is {{0}}")
@@ -158,18 +158,18 @@ def _row_major(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...]) -> tu
 
 
 def spawns(statements: tuple[s.Stmt, ...]) -> bool:
-    """Whether these statements spawn calls of their own: iterations of parallel loops spawn theirs."""
-    for each in statements:
-        if isinstance(each, s.Invoke) and each.spawned:
+    """Whether statements spawn calls, except in parallel loops, whose iterations spawn their own."""
+    for statement in statements:
+        if isinstance(statement, s.Invoke) and statement.spawned:
             return True
-        if not (isinstance(each, s.Loop) and each.parallel) and any(map(spawns, s.blocks(each))):
+        if not (isinstance(statement, s.Loop) and statement.parallel) and any(map(spawns, s.blocks(statement))):
             return True
     return False
 
 
 @contextmanager
 def nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
-    """Loops over all elements of a shape, in row-major order; the names of their indices."""
+    """Write loops over all elements of a shape, in row-major order; yield the names of their indices."""
     fn.flush()
     indices: list[Atom] = []
     with ExitStack() as stack:
@@ -189,7 +189,7 @@ class Allocation:
 
 
 def allocate(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocation:
-    """Put a local array on the stack; what was on top is where it starts."""
+    """Put a local array on the stack; it starts at the former top."""
     shape = tuple(atom(fn, integer(fn, entry), "w") for entry in type_.shape)
     sizes = [extent for extent in shape if not extent.isdigit()]
     if sizes:
@@ -217,7 +217,7 @@ def _product(fn: AlgorithmWriter, factors: tuple[Atom, ...]) -> Atom:
 
 
 def _lines(fn: AlgorithmWriter, words: Atom) -> Atom:
-    """The words of the lines that a row of this many words takes."""
+    """Round the words of a row up to whole lines."""
     return fn.temp(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
 
 
@@ -225,7 +225,7 @@ def _placed(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[
     if layout == "zmorton" and len(shape) == 2:
         words = _lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
         return Morton("0", "0", ("1", "0"), ("0", "1")), words
-    # The contiguous index first, then the others outwards.
+    # The contiguous index is first, then the others outwards.
     order = shape if layout == "colmajor" else shape[::-1]
     words = _lines(fn, order[0])
     strides = ["1"]
@@ -237,16 +237,16 @@ def _placed(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[
 
 def release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """Take the local arrays of a block off the stack, the last one first."""
-    for each in reversed(allocations):
-        fn.event(TraceEvent.RELEASE, f"{each.words} // K[{LINE}]")
+    for allocation in reversed(allocations):
+        fn.event(TraceEvent.RELEASE, f"{allocation.words} // K[{LINE}]")
 
 
 def fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
     """Write one value to every element, as a loop nest would."""
-    held = value if value.isidentifier() else fn.temp(value, "v")
+    atom_of_value = value if value.isidentifier() else fn.temp(value, "v")
     with nest(fn, target.extents, at.span) as indices:
         place = place_of(fn, target, indices)
-        store(fn, target, place, held)
+        store(fn, target, place, atom_of_value)
         fn.log(place, "write", at.span, f"`{name}` is filled")
         fn.flush()
     _count(fn, target.extents, (WRITES,))
@@ -266,16 +266,16 @@ def copy(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node
     with nest(fn, target.extents, at.span) as indices:
         origin = place_of(fn, source, indices)
         fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")
-        held = load(fn, value, source, origin)
+        loaded = load(fn, value, source, origin)
         place = place_of(fn, target, indices)
-        store(fn, target, place, held)
+        store(fn, target, place, loaded)
         fn.log(place, "write", at.span, f"`{name}` is written by a copy")
         fn.flush()
     _count(fn, target.extents, (READS, WRITES))
 
 
 def _count(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
-    """Each level of the nest costs one for each of its iterations."""
+    """Count one for each iteration of each level of the nest."""
     levels = [extents[0]]
     for extent in extents[1:]:
         levels.append(fn.temp(f"{levels[-1]} * {extent}", "w"))

@@ -1,4 +1,4 @@
-"""Calls and spawns of algorithms: arguments, the facts of index data, span and tasks."""
+"""Code is written here for calls and spawns of algorithms: arguments, the facts of index data, span and tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from archline.language.model import is_buffer
 
 
 def call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
-    """Call an algorithm; the name that holds its result, if it has one."""
+    """Write a call of an algorithm; return the name that holds its result, if it has one."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
     forms: list[str] = []
@@ -31,7 +31,7 @@ def call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
 
 
 def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]) -> None:
-    """Call an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
+    """Write a call of an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
     forms: list[str] = []
@@ -40,9 +40,9 @@ def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Ca
     ends = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         if is_buffer(parameter):
-            given, end = buffer(fn, argument, parameter.mode != "in")
-            forms.append(f"{given.element.name[0]}:{given.form}")
-            arguments += given.atoms
+            array, end = buffer(fn, argument, parameter.mode != "in")
+            forms.append(f"{array.element.name[0]}:{array.form}")
+            arguments += array.atoms
             ends.append(end)
         else:
             _pass(fn, parameter, argument, forms, arguments)
@@ -91,11 +91,11 @@ def _called(
 def _text(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
     fn.emit(f"K[{CALL}] = {site}")
     common = ["mem", fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
-    return f"{function}({', '.join([*common, *(_plain_type(fn, each) for each in arguments)])})"
+    return f"{function}({', '.join([*common, *(_plain_type(fn, argument) for argument in arguments)])})"
 
 
 def _plain_type(fn: AlgorithmWriter, argument: str) -> str:
-    """Numba gives a literal a type of its own, and would compile the callee anew for each of them."""
+    """Cast a literal: numba gives each one its own type, and would compile the callee again for each."""
     literal = argument.strip("()-").isdigit()
     return f"int64({argument})" if fn.options.compiled and literal else argument
 
@@ -115,7 +115,7 @@ def _spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) 
 
 
 def synchronise(fn: AlgorithmWriter) -> None:
-    """Wait for what the running strand spawned."""
+    """Write the wait for calls that the running strand spawned."""
     frame = fn.frame
     if not frame.pending:
         return
@@ -140,19 +140,19 @@ def _pass(
         case s.OperatorType():
             forms.append(_operator(fn, argument))
         case s.OffsetsType():
-            given = view(fn, argument)
-            facts = given.facts if len(given.facts) == 2 else _offsets(fn, given, argument)
-            forms.append(given.form)
-            arguments += [*_bare(given), *facts]
+            array = view(fn, argument)
+            facts = array.facts if len(array.facts) == 2 else _offsets(fn, array, argument)
+            forms.append(array.form)
+            arguments += [*_bare(array), *facts]
         case s.IndexArrayType():
-            given = view(fn, argument)
-            bound = given.facts[0] if len(given.facts) == 1 else _index_bound(fn, given, argument)
-            forms.append(given.form)
-            arguments += [*_bare(given), bound]
+            array = view(fn, argument)
+            bound = array.facts[0] if len(array.facts) == 1 else _index_bound(fn, array, argument)
+            forms.append(array.form)
+            arguments += [*_bare(array), bound]
         case s.ArrayType(element=element):
-            given = view(fn, argument)
-            forms.append(f"{given.element.name[0]}:{given.form}" if element == "any" else given.form)
-            arguments += _bare(given)
+            array = view(fn, argument)
+            forms.append(f"{array.element.name[0]}:{array.form}" if element == "any" else array.form)
+            arguments += _bare(array)
 
 
 def _operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
@@ -160,8 +160,8 @@ def _operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
     return fn.operator(f"{argument.id}=")
 
 
-def _bare(given: ArrayValue) -> tuple[Atom, ...]:
-    return given.atoms[: len(given.atoms) - len(given.facts)]
+def _bare(array: ArrayValue) -> tuple[Atom, ...]:
+    return array.atoms[: len(array.atoms) - len(array.facts)]
 
 
 OFFSETS_VARIANTS = (
@@ -173,24 +173,24 @@ OFFSETS_VARIANTS = (
 INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
 
 
-def _offsets(fn: AlgorithmWriter, given: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
-    if not isinstance(given.place, Linear):
+def _offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
+    if not isinstance(array.place, Linear):
         message = f"`{format_expression(argument)}` is not contiguous enough to be offsets"
         raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
     site = fn.site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
-    entries, stride = given.extents[0], given.place.strides[0]
+    entries, stride = array.extents[0], array.place.strides[0]
     mark = "None" if not fn.options.compiled else str(NO_INT)
-    total = fn.temp(f"offsets_total(I, K, {site}, {given.base}, {entries}, {stride}, {mark})")
-    return total, fn.temp(f"longest_gap(I, {given.base}, {entries}, {stride})")
+    total = fn.temp(f"offsets_total(I, K, {site}, {array.base}, {entries}, {stride}, {mark})")
+    return total, fn.temp(f"longest_gap(I, {array.base}, {entries}, {stride})")
 
 
-def _index_bound(fn: AlgorithmWriter, given: ArrayValue, argument: s.Expr) -> Atom:
+def _index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.temp("0")
-    with nest(fn, given.extents, argument.span) as indices:
-        place = place_of(fn, given, indices)
+    with nest(fn, array.extents, argument.span) as indices:
+        place = place_of(fn, array, indices)
         value = fn.temp(f"I[{place}]", "v")
-        fn.check(unset(fn, given, place, value), site, "0", indices[-1])
+        fn.check(unset(fn, array, place, value), site, "0", indices[-1])
         fn.check(f"{value} < 0", site, "1", indices[-1], value)
         fn.emit(f"{bound} = max({bound}, {value} + 1)")
     return bound

@@ -1,7 +1,7 @@
-"""Conditions, facts, and formulas that need not be integers.
+"""Code is written here for conditions, facts, and formulas that need not be integers.
 
-`and` and `or` evaluate their right side only where the left leaves the answer open; what is not evaluated costs
-nothing and touches nothing.
+`and` and `or` evaluate their right side only if the left one does not decide; a side that is not evaluated costs
+nothing and accesses nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
 def condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
-    """The truth of a condition, in brackets."""
+    """Write a condition, in brackets."""
     match expr:
         case s.Unary(op="not", operand=operand):
             return f"(not {condition(fn, operand)})"
@@ -54,7 +54,7 @@ def _comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> st
 
 
 def fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
-    """The truth of a fact, which costs nothing. Call it inside `uncounted`."""
+    """Write the condition of a fact, which costs nothing. Call it inside `uncounted`."""
     match expr:
         case s.IsPower(value=value, base=base):
             return f"is_power({whole(fn, value)}, {whole(fn, base)})"
@@ -80,14 +80,14 @@ def fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
 
 
 def whole(fn: AlgorithmWriter, expr: s.Expr) -> str:
-    """An atom for an integer in a fact."""
+    """Write an atom for an integer in a fact."""
     return atom(fn, integer(fn, expr))
 
 
 def quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
-    """A formula whose value may be any real, as facts and `at most` take it; and whether its code is an integer.
+    """Write a formula whose value may be any real, as facts and `at most` take it; return whether it is an integer.
 
-    `/`, `log2` and `sqrt` are those of real numbers here, and so is everything built on them.
+    `/`, `log2` and `sqrt` are those of real numbers here, and make the whole formula real.
     """
     match expr:
         case s.Unary(op="-", operand=operand):
@@ -99,7 +99,7 @@ def quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
             inner, _ = quantity(fn, argument)
             return Code(f"real_{function}(float({inner.text}))"), False
         case s.Call(function="min" | "max" as function, arguments=arguments):
-            parts = [quantity(fn, each) for each in arguments]
+            parts = [quantity(fn, argument) for argument in arguments]
             if all(exact for _, exact in parts):
                 return integer(fn, expr), True
             result = f"float({parts[0][0].text})"

@@ -1,9 +1,9 @@
-"""Expressions: registers, array elements, externs and arithmetic.
+"""Code is written here for expressions: registers, array elements, externs and arithmetic.
 
-That on sizes and indices is free, that on `int` data is counted; every operation on reals is one flop, but negation,
-literals and `real_of` are free. Plain Python computes in unbounded integers and checks what must fit 64 bits. Compiled
-code computes in 64 bits: an expression of sizes whose value cannot be bounded below 2^63 is checked as it is computed,
-and where the check fails the run starts again as plain Python.
+Arithmetic on sizes and indices is free, arithmetic on `int` data is counted; every operation on reals is one flop, but
+negation, literals and `real_of` are free. Plain Python computes in unbounded integers and checks values that must fit
+64 bits. Compiled code computes in 64 bits: an expression of sizes whose value cannot be bounded below 2^63 is checked
+as it is computed, and if the check fails the run starts again as plain Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONVERSIONS = {"real": "float", "int": "int"}
 
 
 def read_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
-    """The variable of a register, after a check that it has a value where that is not certain."""
+    """Return the variable of a register, after a check that it has a value if that is uncertain."""
     if register.flag is not None:
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
         fn.check(f"{register.flag} == 0", site)
@@ -34,7 +34,7 @@ def read_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
 
 
 def read(fn: AlgorithmWriter, expr: s.Element) -> str:
-    """Read an element; the name that holds its value."""
+    """Write the read of an element; return the name that holds its value."""
     view = fn.view(expr.array)
     place = address(fn, expr, view)
     if view.shared:
@@ -45,7 +45,7 @@ def read(fn: AlgorithmWriter, expr: s.Element) -> str:
 
 
 def load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
-    """The value at an address, after a check that it is set."""
+    """Write the load of an address, after a check that it is set; return the name of the value."""
     value = fn.temp(f"{_pool(view)}[{place}]", "v")
     site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
     fn.check(unset(fn, view, place, value), site)
@@ -53,7 +53,7 @@ def load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str
 
 
 def unset(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
-    """The condition that the word at an address, whose value is at hand, is unset."""
+    """Write the condition that the word at an address, whose value is already loaded, is unset."""
     if not fn.options.compiled:
         return f"{value} is None"
     ints = "GI" if view.shared else "I"
@@ -61,7 +61,7 @@ def unset(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
 
 
 def store(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> None:
-    """Write a value to an address."""
+    """Write the store of a value to an address."""
     fn.emit(f"{_pool(view)}[{place}] = {value}")
 
 
@@ -71,7 +71,7 @@ def _pool(view: ArrayValue) -> str:
 
 
 def address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str:
-    """Check the subscripts of an element, from left to right; the name that holds its address."""
+    """Write the checks of an element's subscripts, from left to right; return the name that holds its address."""
     subscripts = []
     for dimension, subscript in enumerate(expr.subscripts):
         assert not isinstance(subscript, s.Slice)
@@ -80,7 +80,7 @@ def address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str:
 
 
 def place_of(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
-    """The name that holds the address of an element whose subscripts, atoms, are in bounds."""
+    """Return the name that holds the address of an element whose subscripts, atoms, are in bounds."""
     match view.place:
         case Linear(strides):
             terms = [view.base]
@@ -93,7 +93,7 @@ def place_of(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> st
 
 
 def scaled(index: str, stride: str) -> str:
-    """Index * stride, without a needless factor."""
+    """Write index * stride, without a needless factor."""
     if stride == "1":
         return index
     if stride == "0" or index == "0":
@@ -105,11 +105,11 @@ def _subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: Ar
     extent = view.extents[dimension]
     value = atom(fn, integer(fn, subscript), "i")
     limits = []
-    known = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
-    least = known.least if isinstance(known, IntegerValue) else int(value) if value.isdigit() else None
+    meaning = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
+    least = meaning.least if isinstance(meaning, IntegerValue) else int(value) if value.isdigit() else None
     if least is None or least < 0:
         limits.append(f"{value} < 0")
-    if not (isinstance(known, IntegerValue) and known.below == extent):
+    if not (isinstance(meaning, IntegerValue) and meaning.below == extent):
         limits.append(f"{value} >= {extent}")
     if limits:
         which = f"subscript {dimension + 1} of" if len(view.extents) > 1 else "the subscript of"
@@ -119,7 +119,7 @@ def _subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: Ar
 
 
 def call_extern(fn: AlgorithmWriter, expr: s.Call) -> str:
-    """Call an extern: its declared costs, then its value; the name that holds it."""
+    """Write the call of an extern: its declared costs, then its value; return the name that holds it."""
     extern = fn.module.targets[expr]
     assert isinstance(extern, s.Extern)
     values = []
@@ -143,7 +143,7 @@ _CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
 def integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
-    """The value of an expression of kind STATIC or INT, in an integer position."""
+    """Write the value of an expression of kind STATIC or INT, in an integer position."""
     match expr:
         case s.Integer(value=value):
             return literal(fn, value, expr)
@@ -165,12 +165,12 @@ def integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
 
 
 def atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
-    """A name or literal for a value, computed now."""
+    """Return a name or literal for a value, computed now."""
     return code.text if code.atom else fn.temp(code.text, stem)
 
 
 def literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
-    """A literal, which compiled code holds in 64 bits."""
+    """Return a literal, which compiled code holds in 64 bits."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
         fn.wide("True")
         value = 0
@@ -179,7 +179,7 @@ def literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
 
 
 def bracket(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
-    """An expression in brackets, or a name for it where brackets would nest too deep for Python's parser."""
+    """Put an expression in brackets, or name it if brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
         return named(fn.temp(text), bound)
@@ -192,10 +192,10 @@ def _name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
         case IntegerValue(code=code, bound=bound):
             return named(code, bound)
         case Register():
-            # A register that may change is no atom: a view keeps its bounds, a loop its range.
+            # A register that may change is not an atom: a view keeps its bounds, a loop its range.
             return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
         case _:
-            # Declared costs also speak of the machine and of the cost symbols of externs.
+            # Declared costs may also contain symbols of the machine and the cost symbols of externs.
             return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
@@ -218,7 +218,7 @@ def _binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Cod
 
 
 def _bound(op: str, left: Code, right: Code) -> int:
-    """What the result's absolute value cannot exceed."""
+    """Return an upper bound of the result's absolute value."""
     a = INT_LIMIT if left.bound is None else left.bound
     b = INT_LIMIT if right.bound is None else right.bound
     match op:
@@ -309,7 +309,7 @@ def _call(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
 
 
 def _rounded(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
-    """A quotient, root or logarithm of sizes rounded; of any other integer, the integer itself."""
+    """Write a rounded quotient, root or logarithm of sizes; for any other integer, the integer itself."""
     up = function == "ceil"
     match inner:
         case s.Binary(op="/", left=left, right=right):
@@ -354,7 +354,7 @@ _REAL_FUNCTIONS = {
 
 
 def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
-    """The value of an expression of kind REAL, or of an integer where a real is expected."""
+    """Write the value of an expression of kind REAL, or of an integer where a real is expected."""
     match expr:
         case s.Integer(value=value):
             return Code(_literal(nearest_real(value)))
@@ -392,7 +392,7 @@ def _literal(value: float) -> str:
 
 
 def combine(fn: AlgorithmWriter, op: str, left: Code, right: Code) -> Code:
-    """`left op right` on reals, not counted here."""
+    """Write `left op right` on reals, not counted here."""
     if op == "/":
         return bracket(fn, f"divide({left.text}, {right.text})", left, right)
     return bracket(fn, f"{left.text} {op} {right.text}", left, right)
@@ -404,13 +404,13 @@ def _real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> C
         exponent = integer(fn, right)
         fn.operation(KINDS[op], real=True)
         return bracket(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
-    other = real(fn, right)
+    second = real(fn, right)
     fn.operation(KINDS[op], real=True)
-    return combine(fn, op, base, other)
+    return combine(fn, op, base, second)
 
 
 def extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -> Code:
-    """`min` or `max` of two reals, not counted here."""
+    """Write `min` or `max` of two reals, not counted here."""
     return bracket(fn, f"real_{function}({left.text}, {right.text})", left, right)
 
 

@@ -1,7 +1,7 @@
-"""Statements of processors on a grid: messages, collectives, calls along axes, where data starts and ends, splits.
+"""Code is written here for processors on a grid: messages, collectives, calls along axes, data transfers, splits.
 
-The function of an algorithm on a grid is a generator: it yields each step, and is sent what the step received. Its
-counters are up to date whenever it yields, so that the costs of a path can be reported.
+The function of an algorithm on a grid is a generator: it yields each step, and is sent the data that the step received.
+Its counters are up to date whenever it yields, so that the costs of a path can be reported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from archline.language.model import Kind
 
 
 def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
-    """The numbers of what communicates in an algorithm; those of calls and of collective operations differ.
+    """Number the communicating statements of an algorithm; the numbers of calls and of collective operations differ.
 
     The k-th `send` in the text has the number of the k-th `receive`.
     """
@@ -39,13 +39,13 @@ def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
 
 
 def calls_by_number(algorithm: s.Algorithm) -> dict[int, s.Node]:
-    """The calls and the collective operations of an algorithm by number."""
+    """Map numbers to the calls and the collective operations of an algorithm."""
     calls = numbered(algorithm).items()
     return {number: node for node, number in calls if not (isinstance(node, s.Communicate) and node.is_message)}
 
 
 def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
-    """Declare P and the coordinates; the extents of the axes are those of the group given."""
+    """Declare P and the coordinates; the extents of the axes are those of the given group."""
     fn.emit("n_P = grid.size")
     fn.define("P", IntegerValue("n_P", NAME_LIMIT, 1))
     for place, axis in enumerate(algorithm.grid):
@@ -66,18 +66,18 @@ def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
 
 
 def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
-    """An exchange, a send or a receive: one step."""
+    """Write an exchange, a send or a receive: one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
     sent, received = node.sent, node.received
     _settle(fn)
     before = fn.frame
-    # Registers are put into memory at once: the top of the stack cannot depend on a condition.
-    registers = [each for each in (sent, received) if isinstance(each, s.Name) and not fn.module.is_view(each)]
-    held: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
-    held = {each: _register_buffer(fn, each, each is received) for each in registers}
+    # Registers are put into memory first: the top of the stack cannot depend on a condition.
+    registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
+    buffers: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
+    buffers = {item: _register_buffer(fn, item, item is received) for item in registers}
 
     def place_of(buffer: s.Expr) -> ArrayValue:
-        return held[buffer][0] if buffer in held else view(fn, buffer)
+        return buffers[buffer][0] if buffer in buffers else view(fn, buffer)
 
     unset = fn.site(rules.UNSET, node.span, f"`{_shown(sent)}` is sent with words that are not set")
     to, source = fn.temp("None", "to"), fn.temp("None", "of")
@@ -103,8 +103,8 @@ def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     if received is not None:
         with fn.indented(f"if {got} is not None:", node.span):
             fn.emit(f"grid.processor.write({place}, {got})")
-            if received in held:
-                held[received][1]()
+            if received in buffers:
+                buffers[received][1]()
     fn.frame = before
 
 
@@ -113,14 +113,14 @@ def _shown(expr: s.Expr | None) -> str:
 
 
 def _settle(fn: AlgorithmWriter) -> None:
-    """Make the counters true, since a step may end the path that they belong to."""
+    """Bring the counters up to date, since a step may end the path that they belong to."""
     fn.settle()
     fn.cut()
 
 
 @contextmanager
 def _guarded(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
-    """Lines under the clause's condition, which costs nothing."""
+    """Indent lines under the clause's condition, which costs nothing."""
     with fn.uncounted():
         if clause.when is None:
             yield
@@ -139,66 +139,66 @@ def _partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
 
 
 def _own_axes(fn: AlgorithmWriter) -> list[int]:
-    """The places of the grid's own axes, without the groups of splits."""
+    """Return the places of the grid's axes, without the groups of splits."""
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
 
 def tuple_text(parts: Iterable[str]) -> str:
-    """A tuple, written."""
+    """Format the source of a tuple."""
     return f"({''.join(f'{part}, ' for part in parts)})"
 
 
-def place_text(given: ArrayValue) -> str:
-    """A view as `grid.Place`."""
-    extents = ", ".join(given.extents)
-    match given.place:
+def place_text(array: ArrayValue) -> str:
+    """Format a view as a `grid.Place`."""
+    extents = ", ".join(array.extents)
+    match array.place:
         case Linear(strides):
             by = ", ".join(strides)
         case where:
             by = ", ".join((where.row, where.column, *where.rows, *where.columns))
-    return f"({int(given.element is Kind.REAL)}, {given.base}, ({extents},), ({by},))"
+    return f"({int(array.element is Kind.REAL)}, {array.base}, ({extents},), ({by},))"
 
 
 # Calls
 def group_of(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
-    """The group of processors that a call joins: along some axes, else all of the caller's."""
+    """Return the group of processors that a call joins: along some axes, else all of the caller's."""
     places = [fn.axes[axis.id] for axis in along] if along else _own_axes(fn)
     flat = int(len(callee.grid) == 1)
     return f"{fn.group}.enter({fn.numbers[node]}, {tuple_text(fn.iteration)}, {tuple_text(map(str, places))}, {flat})"
 
 
 def buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """An argument for a parameter `any[w]`: a vector, and what is to be done after the call."""
-    given, after = _side(fn, argument, written)
-    if len(given.extents) == 1 and isinstance(given.place, Linear):
-        return given, after
-    place = fn.temp(place_text(given), "z")
+    """Write an argument for a parameter `any[w]`: a vector, and what writes it back after the call."""
+    array, after = _side(fn, argument, written)
+    if len(array.extents) == 1 and isinstance(array.place, Linear):
+        return array, after
+    place = fn.temp(place_text(array), "z")
     base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
-    words = fn.temp(" * ".join(given.extents), "w")
+    words = fn.temp(" * ".join(array.extents), "w")
     after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _nothing
-    return ArrayValue(given.element, base, (words,), Linear((stride,))), after
+    return ArrayValue(array.element, base, (words,), Linear((stride,))), after
 
 
 def _side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """A view, an element, or a register in the stack's memory, and what is to be done once it is written."""
+    """Write a view, an element, or a register in the stack's memory, and what writes it back."""
     if fn.module.is_view(expr):
         return view(fn, expr), _nothing
     if isinstance(expr, s.Element):
         whole = fn.view(expr.array)
-        one = Linear(("1",))
-        return ArrayValue(whole.element, address(fn, expr, whole), ("1",), one, shared=whole.shared), _nothing
+        unit_stride = Linear(("1",))
+        return ArrayValue(whole.element, address(fn, expr, whole), ("1",), unit_stride, shared=whole.shared), _nothing
     assert isinstance(expr, s.Name)
     return _register_buffer(fn, expr, written)
 
 
 def _nothing() -> None:
-    """What is to be done after most buffers."""
+    """Do nothing after a call, as for most buffers."""
 
 
 def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """A register stands in a word on top of the stack during a call or a message."""
+    """Put a register in a word on top of the stack during a call or a message."""
     register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"
@@ -225,26 +225,26 @@ def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tu
 def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source: s.Expr) -> None:
     """Copy one buffer to another before a collective works there, at no cost.
 
-    Where that is written is evaluated once more, and counted, for the call of the collective.
+    The place that is written is evaluated once more, and counted, for the call of the collective.
     """
     _settle(fn)
     before = fn.frame
-    given, _ = _side(fn, source, written=False)
+    source_array, _ = _side(fn, source, written=False)
     unset = fn.site(rules.UNSET, node.span, f"`{_shown(source)}` is sent with words that are not set")
-    words = fn.temp(f"grid.processor.read({place_text(given)}, {unset})", "x")
+    words = fn.temp(f"grid.processor.read({place_text(source_array)}, {unset})", "x")
     with fn.uncounted():
-        made, after = _side(fn, target, written=True)
-    count = " * ".join(made.extents)
+        target_array, after = _side(fn, target, written=True)
+    count = " * ".join(target_array.extents)
     size = "the buffer has {0} words, and the one that the result goes into has {1}"
     fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
-    fn.emit(f"grid.processor.write({place_text(made)}, {words})")
+    fn.emit(f"grid.processor.write({place_text(target_array)}, {words})")
     after()
     fn.frame = before
 
 
 # Where data starts and ends
 def transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
-    """`input` and `output`, which cost nothing."""
+    """Write an `input` or `output`, which costs nothing."""
     clause = s.Clause("", (), node.when, span=node.span)
     _settle(fn)
     before = fn.frame
@@ -263,7 +263,7 @@ def transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
 
 
 def load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
-    """Part of a global array becomes one of the processor's own."""
+    """Write the load of a part of a global array to one of the processor's own."""
     fn.emit(f"grid.load({_sides(fn, target, source, node, value)})")
 
 
@@ -274,16 +274,16 @@ def _sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.
 
 
 def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
-    """Whether statements only say where data starts and ends, which makes the loops around them free."""
+    """Whether statements only transfer input and output, which makes the loops around them free."""
     return all(
-        isinstance(each, s.Transfer | s.Let | s.Pass) or (isinstance(each, s.Loop) and is_transfer(each.body))
-        for each in statements
-    ) and any(isinstance(each, s.Transfer | s.Loop) for each in statements)
+        isinstance(node, s.Transfer | s.Let | s.Pass) or (isinstance(node, s.Loop) and is_transfer(node.body))
+        for node in statements
+    ) and any(isinstance(node, s.Transfer | s.Loop) for node in statements)
 
 
 # Splits
 def split(fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]) -> None:
-    """The block of a split: one axis is two, the group's and the rest; P counts the processors of the rest."""
+    """Write the block of a split: one axis is two, the group's and the rest; P counts the processors of the rest."""
     parts = atom(fn, integer(fn, node.parts))
     text = f"`{node.axis}` has {{0}} processors, and is split by {{1}}"
     site = fn.site(rules.GRID, node.span, text)
@@ -294,8 +294,8 @@ def split(fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, 
         fn.group = group
         fn.axes = {name: at + (at > place) for name, at in fn.axes.items()} | {node.axis: place + 1}
         fn.axes[node.group] = place
-        own = " * ".join(f"{group}.ranks.shape[{at}]" for at in _own_axes(fn))
-        fn.define("P", IntegerValue(fn.temp(own, "n_P"), NAME_LIMIT, 1))
+        extents = " * ".join(f"{group}.ranks.shape[{at}]" for at in _own_axes(fn))
+        fn.define("P", IntegerValue(fn.temp(extents, "n_P"), NAME_LIMIT, 1))
         for name in (node.axis, node.group):
             code = fn.temp(f"{group}.coordinates[{fn.axes[name]}]", "g")
             extent = fn.temp(f"{group}.ranks.shape[{fn.axes[name]}]", "e")

@@ -1,4 +1,4 @@
-"""The whole program: a Python function (contract, body, the way back) for each algorithm and form of arguments."""
+"""Write the whole program: a Python function (contract, body, the exit) for each algorithm and form of arguments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from archline.records import record, replace
 
 
 def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, forms: tuple[str, ...]) -> str:
-    """The source of the function that runs an algorithm on arguments of these forms."""
+    """Return the source of the function that runs an algorithm on arguments of given forms."""
     fn.grid = bool(algorithm.grid)
     fn.algorithm_axes = tuple(axis.name for axis in algorithm.grid)
     parameters = _parameters(fn, algorithm, forms)
@@ -73,7 +73,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
 
 def _opening(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
-        # A generator even where nothing communicates. Python indexes the processor's views faster than the arrays.
+        # This is a generator even if nothing communicates. Python indexes the processor's views faster than the arrays.
         yield " if False: yield"
         yield " R = grid.processor.reals"
         yield " I = grid.processor.ints"
@@ -107,7 +107,7 @@ def _opening(fn: AlgorithmWriter) -> Iterator[str]:
 
 
 def _parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
-    """Define the parameters' names; the names of the Python function's parameters."""
+    """Define the parameters' names; return the names of the Python function's parameters."""
     names: list[str] = []
     shapes = iter(forms)
     fn.element = next(
@@ -128,13 +128,13 @@ def _parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, .
                 fn.define(parameter.name, Operator(next(shapes)))
                 continue
             case s.ArrayType(element=element):
-                given = view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
+                array = view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
             case s.OffsetsType():
-                given = view_parameter(stem, Kind.INT, next(shapes), 2)
+                array = view_parameter(stem, Kind.INT, next(shapes), 2)
             case s.IndexArrayType():
-                given = view_parameter(stem, Kind.INT, next(shapes), 1)
-        fn.define(parameter.name, replace(given, shared=fn.grid and not parameter.local))
-        names += given.atoms
+                array = view_parameter(stem, Kind.INT, next(shapes), 1)
+        fn.define(parameter.name, replace(array, shared=fn.grid and not parameter.local))
+        names += array.atoms
     return names
 
 
@@ -156,16 +156,16 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
             fn.wide(f"{code} > {NAME_LIMIT} or {code} < -{NAME_LIMIT}")
 
 
-def _measured(fn: AlgorithmWriter, given: ArrayValue, by: BoundBy, dimension: int) -> str:
+def _measured(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: int) -> str:
     match by:
         case BoundBy.COUNT:
-            return fn.temp(f"{given.extents[0]} - 1", "w")
+            return fn.temp(f"{array.extents[0]} - 1", "w")
         case BoundBy.TOTAL:
-            return given.facts[0]
+            return array.facts[0]
         case BoundBy.LONGEST:
-            return given.facts[1]
+            return array.facts[1]
         case _:
-            return given.extents[dimension]
+            return array.extents[dimension]
 
 
 def _refuse(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
@@ -191,10 +191,10 @@ def _check_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
 
 
 def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
-    given = fn.view(parameter.name)
+    array = fn.view(parameter.name)
     extents = []
     for dimension, entry in enumerate(shape):
-        extent, needed = given.extents[dimension], atom(fn, integer(fn, entry))
+        extent, needed = array.extents[dimension], atom(fn, integer(fn, entry))
         if needed != extent:
             message = (
                 f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
@@ -203,13 +203,13 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
             _refuse(fn, f"{extent} != {needed}", site, extent, needed)
         # The two are equal from here on; loops up to the one need no check against the other.
         extents.append(needed)
-    fn.define(parameter.name, replace(given, extents=tuple(extents)))
+    fn.define(parameter.name, replace(array, extents=tuple(extents)))
 
 
 def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.OffsetsType) -> None:
-    given = fn.view(parameter.name)
+    array = fn.view(parameter.name)
     name = parameter.name
-    count, total, longest = fn.temp(f"{given.extents[0]} - 1", "w"), *given.facts
+    count, total, longest = fn.temp(f"{array.extents[0]} - 1", "w"), *array.facts
     parts = [
         (type_.count, count, "!=", f"`{name}` has {{0}} segments, and `{{expr}}` is {{1}}"),
         (type_.into, total, "!=", f"`{name}` ends at {{0}}, and `{{expr}}` is {{1}}"),
@@ -226,15 +226,15 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
 
 def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     machine = SYMBOLS.keys() - fn.names.keys()
-    for each in algorithm.where:
-        # What a fact says of the machine is not known to a run.
-        if machine.isdisjoint(names_in_fact(each)):
-            message = f"`where {format_fact(each)}` of `{algorithm.name}` is false"
-            _refuse(fn, f"not {fact(fn, each)}", fn.site(rules.WHERE, each.span, message))
+    for fact_node in algorithm.where:
+        # A run does not know facts about the machine.
+        if machine.isdisjoint(names_in_fact(fact_node)):
+            message = f"`where {format_fact(fact_node)}` of `{algorithm.name}` is false"
+            _refuse(fn, f"not {fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
 
 
 def _enter(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
-    """Check that the recursion decreases; what to restore on the way back, and where."""
+    """Check that the recursion decreases; return the values to restore at the exit, and their slots."""
     slot = fn.layout.measures.get(algorithm)
     if slot is None:
         return []
@@ -282,21 +282,21 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
 
 
 def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """What changes in a recursion that declares nothing: a size or the number of processors decreases, or an index."""
+    """Return the names that decrease in a recursion without `decreases`: sizes and P; indices only change."""
     signature = module.signatures[algorithm]
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
 def _body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
-    """The statements; the name of the result, which is evaluated before the last sync."""
+    """Write the statements; return the name of the result, which is evaluated before the last sync."""
     last = algorithm.body[-1]
     result = ""
     if not isinstance(last, s.Return):
         block(fn, algorithm.body)
     else:
         allocations: list[Allocation] = []
-        for each in algorithm.body[:-1]:
-            statement(fn, each, allocations)
+        for node in algorithm.body[:-1]:
+            statement(fn, node, allocations)
         kind = Kind.REAL if algorithm.result == "real" else Kind.INT
         result = fn.temp(scalar(fn, last.value, kind).text, "v")
         fn.flush()
@@ -316,9 +316,9 @@ def _leave(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str,
 
 @record(eq=False)
 class Generated:
-    """Python functions by name, the one to call, and what their numbers mean.
+    """Python functions by name, the entry function, and the layout of the state.
 
-    `generators` are those that run on processors of a grid, which stay plain Python.
+    `generators` are functions that run on processors of a grid, which stay plain Python.
     """
 
     functions: Mapping[str, str]
@@ -329,18 +329,17 @@ class Generated:
     options: Options
 
     def site(self, number: int) -> CheckSite:
-        """The site of a number found in the state."""
         return self.tables.sites[number - FIRST_SITE]
 
 
 def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Generated:
-    """Generate the program that runs an algorithm on arguments of these forms.
+    """Generate the program that runs an algorithm on arguments of given forms.
 
-    Raises ArchlineError for what does not run: blocks nested too deeply.
+    Raises ArchlineError for a program that cannot run: blocks nested too deeply.
     """
     called = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    recursive = tuple(each for each in called if component(module, each))
-    measured = {each: len(each.decreases) or len(measured_names(module, each)) for each in recursive}
+    recursive = tuple(callee for callee in called if component(module, callee))
+    measured = {callee: len(callee.decreases) or len(measured_names(module, callee)) for callee in recursive}
     layout = plan(module, recursive, measured)
     tables = Tables()
     instances: dict[tuple[s.Algorithm, tuple[str, ...]], str] = {}
@@ -353,8 +352,8 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
             waiting.append(key)
         return instances[key]
 
-    # What one processor forks has joined before its program on the grid goes on, unless that forks itself.
-    alone = not forks([each for each in called if each.grid])
+    # Tasks that one processor forks have joined before its program on the grid continues, unless that forks itself.
+    alone = not forks([callee for callee in called if callee.grid])
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()

@@ -1,4 +1,4 @@
-"""The function being generated: a writer, what the names in sight stand for, and the slots of the program's state."""
+"""The function being generated is a writer with the meanings of names in sight and slots of the program's state."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from archline.language.model import Kind, Module, ViewType
 
 @dataclass(eq=False)
 class Layout:
-    """Where the state holds what, and which externs and symbols the generated code turned out to need.
+    """The slots of the state, and the externs and symbols that the generated code turned out to need.
 
-    `measures` gives each recursive algorithm its first slot: 1 if it is active, then what must decrease.
+    `measures` gives each recursive algorithm its first slot: 1 if it is active, then the values that must decrease.
     """
 
     externs: dict[str, int]
@@ -28,18 +28,18 @@ class Layout:
     used_symbols: set[str] = field(default_factory=set)
 
     def extern(self, extern: s.Extern) -> int:
-        """The slot that holds what a call of the extern adds to the span."""
+        """Return the slot of the amount that a call of the extern adds to the span."""
         self.used_externs[extern.name] = extern
         return self.externs[extern.name]
 
     def symbol(self, name: str) -> int:
-        """The slot of a cost symbol or machine symbol."""
+        """Return the slot of a cost symbol or machine symbol."""
         self.used_symbols.add(name)
         return self.symbols[name]
 
 
 def plan(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algorithm, int]) -> Layout:
-    """Lay the state out; `measured` says how many numbers each recursive algorithm must decrease."""
+    """Lay the state out; `measured` has the number of values that each recursive algorithm must decrease."""
     slot = FIRST_FREE
     externs = {}
     for name in module.externs:
@@ -58,16 +58,16 @@ def plan(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algo
 
 
 def cost_symbols(externs: Iterable[s.Extern]) -> list[str]:
-    """The names in the declared costs of externs, in order of appearance."""
-    found: dict[str, None] = {}
+    """Return the names in the declared costs of externs, in order of appearance."""
+    names: dict[str, None] = {}
     for extern in externs:
         for amount, _ in extern.costs:
-            found.update(dict.fromkeys(names_in(amount)))
-    return list(found)
+            names.update(dict.fromkeys(names_in(amount)))
+    return list(names)
 
 
 def names_in(expr: s.Expr) -> list[str]:
-    """The names in an expression in sizes."""
+    """Return the names in an expression in sizes."""
     match expr:
         case s.Name(id=name):
             return [] if name == "pi" else [name]
@@ -82,7 +82,7 @@ def names_in(expr: s.Expr) -> list[str]:
 
 
 def names_in_fact(fact: s.Fact) -> list[str]:
-    """The names in a fact about sizes."""
+    """Return the names in a fact about sizes."""
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
             return names_in(a) + names_in(b)
@@ -100,15 +100,15 @@ class AlgorithmWriter(FunctionWriter):
     instance: Callable[[s.Algorithm, tuple[str, ...]], str]
     """The Python function that runs an algorithm on arguments of the given forms."""
     element: Kind
-    """What the elements of `any` arrays are here."""
+    """The kind of the elements of `any` arrays."""
     algorithm_axes: tuple[str, ...]
     """The axes of the grid as the algorithm declares them."""
     axes: dict[str, int]
-    """The axes of the grid, and of the splits around, by their place in `group`."""
+    """The axes of the grid, and of the surrounding splits, by their place in `group`."""
     group: str
     """The variable that holds the group of processors."""
     iteration: tuple[str, ...]
-    """The variables of the loops around."""
+    """The variables of the surrounding loops."""
     numbers: dict[s.Node, int]
     """The numbers of the statements that communicate."""
 
@@ -125,70 +125,64 @@ class AlgorithmWriter(FunctionWriter):
         self.numbers = {}
 
     def _interrupt(self) -> None:
-        """On a grid a path may leave inside of the control flow, with what was spent before."""
+        """Settle the costs so far, since on a grid a path may leave inside of the control flow."""
         if self.algorithm_axes:
             self.settle()
             self.cut()
         super()._interrupt()
 
     def array_kind(self, element: str) -> Kind:
-        """The kind of the elements of a declared array."""
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
 
     def static(self, name: str) -> IntegerValue:
-        """The integer a name stands for."""
         meaning = self.names[name]
         assert isinstance(meaning, IntegerValue)
         return meaning
 
     def register(self, name: str) -> Register:
-        """The register a name stands for."""
         meaning = self.names[name]
         assert isinstance(meaning, Register)
         return meaning
 
     def view(self, name: str) -> ArrayValue:
-        """The view a name stands for."""
         meaning = self.names[name]
         assert isinstance(meaning, ArrayValue)
         return meaning
 
     def operator(self, assignment: str) -> str:
-        """The operator of an assignment such as `+=`, or `op=` where a parameter holds it."""
+        """Return the operator of an assignment such as `+=`, or of `op=` with an operator parameter."""
         name = assignment[:-1]
         meaning = self.names.get(name)
         return meaning.symbol if isinstance(meaning, Operator) else name
 
     def define(self, name: str, meaning: Meaning) -> None:
-        """Put a name in sight; the checker has made sure that it hides no other."""
+        """Put a name in sight; the checker has ensured that it hides no other."""
         self.names[name] = meaning
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A block of definitions."""
         before = dict(self.names)
         yield
         self.names = before
 
     @contextmanager
     def inside(self, variable: str) -> Iterator[None]:
-        """The body of a loop."""
+        """Open the body of a loop."""
         before, self.iteration = self.iteration, (*self.iteration, variable)
         yield
         self.iteration = before
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
-        """Where expressions are checked but cost nothing and are not logged: `assume`, `at most`, contracts."""
+        """Check expressions without cost or log: those of `assume`, `at most`, contracts."""
         before, self.free = self.free, True
         yield
         self.free = before
 
     def kind(self, expr: s.Expr) -> Kind:
-        """The kind of a scalar expression."""
-        found = kind_of(self.module, expr)
-        assert found is not None
-        return found
+        result = kind_of(self.module, expr)
+        assert result is not None
+        return result
 
 
 def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
@@ -197,6 +191,6 @@ def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
 
 
 def kind_of(module: Module, expr: s.Expr) -> Kind | None:
-    """The kind of a scalar expression; None for a view. What the checker did not type is in sizes."""
-    found = module.types.get(expr, Kind.STATIC)
-    return None if isinstance(found, ViewType) else found
+    """Return the kind of a scalar expression; None for a view. Expressions without a type are in sizes."""
+    type_ = module.types.get(expr, Kind.STATIC)
+    return None if isinstance(type_, ViewType) else type_

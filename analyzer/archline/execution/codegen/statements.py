@@ -1,4 +1,4 @@
-"""Statements of a body, loops among them."""
+"""Code is written here for the statements of a body, loops among them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WIDE = 2**62
 
 
 def loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
-    """A counted loop. Its bounds are evaluated once, `lo` first, then `hi`, then the step."""
+    """Write a counted loop. Its bounds are evaluated once, `lo` first, then `hi`, then the step."""
     lo_code, hi_code = integer(fn, node.lo), None
     lo = atom(fn, lo_code, "w")
     hi_code = integer(fn, node.hi)
@@ -82,7 +82,7 @@ def _bound(lo: Code, hi: Code) -> int:
 
 
 def _least(fn: AlgorithmWriter, node: s.Loop) -> int | None:
-    """A lower limit of the loop variable that needs no arithmetic to see."""
+    """Return a lower limit of the loop variable that is known without arithmetic."""
     match node.hi if node.down else node.lo:
         case s.Integer(value=value):
             return value
@@ -109,10 +109,10 @@ def _parallel(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block
     bag = fn.temp("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
     forks = spawns(node.body)
-    own = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
+    variables = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
     if fn.options.races:
-        own |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
-    with fn.strand(**own), fn.looped(header, node.span) as account:
+        variables |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
+    with fn.strand(**variables), fn.looped(header, node.span) as account:
         fn.event(TraceEvent.ITERATION)
         _begin(fn)
         fn.step(ITERATION)
@@ -137,7 +137,7 @@ def _parallel(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block
 
 
 def _begin(fn: AlgorithmWriter) -> None:
-    """The variables of an iteration's own strand."""
+    """Write the variables of an iteration's own strand."""
     fn.emit(f"{fn.frame.span} = 0")
     if fn.frame.pending:
         fn.emit(f"{fn.frame.pending} = 0")
@@ -158,20 +158,20 @@ def _share(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
 
 
 def while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
-    """A loop on data. The bound is evaluated once, on entry, and costs nothing; every test is paid for."""
+    """Write a loop on data. The bound is evaluated once, on entry, at no cost; every test is counted."""
     with fn.uncounted():
         value, _ = quantity(fn, node.limit)
         limit = fn.temp(value.text, "m")
-    rounds = fn.temp("0", "w")
+    iterations = fn.temp("0", "w")
     site = _limit_site(fn, node.limit, node.span)
-    with fn.inside(rounds), fn.looped("while True:", node.span):
+    with fn.inside(iterations), fn.looped("while True:", node.span):
         fn.step(TEST)
         test = condition(fn, node.condition)
         fn.cut()
         fn.emit(f"if not {test}:")
         fn.emit(" break")
-        fn.emit(f"{rounds} += 1")
-        fn.check(f"not {rounds} <= {limit}", site, rounds)
+        fn.emit(f"{iterations} += 1")
+        fn.check(f"not {iterations} <= {limit}", site, iterations)
         fn.fuel("1")
         fn.step(ITERATION)
         block(fn, node.body)
@@ -183,18 +183,18 @@ def _limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
 
 
 def block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
-    """A block of statements, with its definitions, its local arrays, and the sync before these are released."""
+    """Write a block of statements, with its definitions, its local arrays, and the sync before these are released."""
     before = fn.frame
     allocations: list[Allocation] = []
     with fn.scope():
-        for each in statements:
-            statement(fn, each, allocations)
+        for node in statements:
+            statement(fn, node, allocations)
         end_block(fn, allocations)
     fn.frame = replace(fn.frame, top=before.top, alive=before.alive)
 
 
 def end_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
-    """What happens at the end of a block that holds local arrays."""
+    """Write the end of a block: local arrays are released after a sync."""
     if allocations:
         synchronise(fn)
         release(fn, allocations)
@@ -202,7 +202,7 @@ def end_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
 
 
 def statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) -> None:
-    """One statement; its local array, if it is one, joins those of the block."""
+    """Write a statement; if it defines a local array, that joins those of the block."""
     match node:
         case s.Let():
             _let(fn, node)
@@ -224,8 +224,8 @@ def statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) 
         case s.Sync():
             synchronise(fn)
         case s.Assume(facts=facts):
-            for each in facts:
-                _assume(fn, each)
+            for assumed in facts:
+                _assume(fn, assumed)
         case s.Costs():
             _costs(fn, node)
         case s.Loop():
@@ -251,7 +251,7 @@ def _on_grid(fn: AlgorithmWriter, called: s.Call) -> bool:
 
 
 def _communicate(fn: AlgorithmWriter, node: s.Communicate) -> None:
-    """A message, or the call that a collective stands for; what it makes elsewhere starts there as a copy."""
+    """Write a message, or the call that a collective denotes; a result elsewhere starts there as a copy."""
     collective = fn.module.collectives.get(node)
     if collective is None:
         message(fn, node)
@@ -273,48 +273,48 @@ def _let(fn: AlgorithmWriter, node: s.Let) -> None:
 
 
 def _local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
-    """The value is evaluated before the array exists."""
+    """Write a local array; its value is evaluated before the array exists."""
     value = node.value
     if value is not None and fn.module.is_view(value):
         source = view(fn, value)
-        made = allocate(fn, node, type_)
-        copy(fn, made.view, source, node, value, node.name)
+        allocation = allocate(fn, node, type_)
+        copy(fn, allocation.view, source, node, value, node.name)
     elif value is not None:
         element = fn.array_kind(type_.element)
-        held = fn.temp(scalar(fn, value, element).text, "v")
+        atom_of_value = fn.temp(scalar(fn, value, element).text, "v")
         fn.flush()
-        made = allocate(fn, node, type_)
-        fill(fn, made.view, held, node, node.name)
+        allocation = allocate(fn, node, type_)
+        fill(fn, allocation.view, atom_of_value, node, node.name)
     else:
-        made = allocate(fn, node, type_)
-    fn.define(node.name, made.view)
-    return made
+        allocation = allocate(fn, node, type_)
+    fn.define(node.name, allocation.view)
+    return allocation
 
 
 def _local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
-    """A local array, which may start as part of a global one, and where a condition holds only."""
+    """Write a local array on a grid, which may start as part of a global one, and only under a condition."""
     value = node.value
     if value is None or (node.when is None and not (fn.module.is_view(value) and view(fn, value).shared)):
         return _local_array(fn, node, type_)
     shared = fn.module.is_view(value) and view(fn, value).shared
     with fn.uncounted():
         test = condition(fn, node.when) if node.when is not None else "True"
-    made = allocate(fn, node, type_)
+    allocation = allocate(fn, node, type_)
     fn.settle()
     fn.cut()
     with fn.counted(f"if {test}:", node.span):
         if shared:
-            load_shared(fn, made.view, view(fn, value), node, value)
+            load_shared(fn, allocation.view, view(fn, value), node, value)
         elif fn.module.is_view(value):
-            copy(fn, made.view, view(fn, value), node, value, node.name)
+            copy(fn, allocation.view, view(fn, value), node, value, node.name)
         else:
-            fill(fn, made.view, fn.temp(scalar(fn, value, made.view.element).text, "v"), node, node.name)
-    fn.define(node.name, made.view)
-    return made
+            fill(fn, allocation.view, fn.temp(scalar(fn, value, allocation.view.element).text, "v"), node, node.name)
+    fn.define(node.name, allocation.view)
+    return allocation
 
 
 def scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """A number of the kind expected: an expression, or the result of a call."""
+    """Write a number of the expected kind: an expression, or the result of a call."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
         return named(call(fn, value), INT_LIMIT)
     return real(fn, value) if kind is Kind.REAL else integer(fn, value)
@@ -357,9 +357,9 @@ def _assign_view(fn: AlgorithmWriter, node: s.Assign) -> None:
         copy(fn, view(fn, node.target), source, node, node.value, name)
         return
     target = view(fn, node.target)
-    held = fn.temp(scalar(fn, node.value, target.element).text, "v")
+    atom_of_value = fn.temp(scalar(fn, node.value, target.element).text, "v")
     fn.flush()
-    fill(fn, target, held, node, name)
+    fill(fn, target, atom_of_value, node, name)
 
 
 def _assign_register(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
@@ -380,7 +380,7 @@ def _assign_element(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> N
     place = address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":
-        # The write that follows races with all that this read would race with.
+        # The write that follows races with all accesses that this read would race with.
         fn.access(place, "update read", target.span, f"`{text}` is read")
         before = named(load(fn, target, place_view, place), INT_LIMIT)
         value = _update(fn, node, before, value, place_view.element)
@@ -416,7 +416,7 @@ def _assume(fn: AlgorithmWriter, node: s.Fact) -> None:
 
 
 def _costs(fn: AlgorithmWriter, node: s.Costs) -> None:
-    """Declared flops are work and span too; declared work and span are themselves; the rest is added up apart."""
+    """Add declared costs: flops to work and span too; work and span to themselves; other metrics separately."""
     for amount, metric in node.amounts:
         with fn.uncounted():
             if metric in SET_APART:
@@ -426,16 +426,16 @@ def _costs(fn: AlgorithmWriter, node: s.Costs) -> None:
             count = atom(fn, integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, which is {{0}} here"
         fn.check(f"{count} < 0", fn.site(rules.COST_AMOUNT, amount.span, message), count)
-        known = METRICS[metric]
-        if "span" in (metric, *known.within):
+        definition = METRICS[metric]
+        if "span" in (metric, *definition.within):
             fn.emit(f"{fn.frame.span} += {count}")
-        kinds = (DECLARED, WORK) if known.by_kind else (WORK,) if metric == "work" else ()
+        kinds = (DECLARED, WORK) if definition.by_kind else (WORK,) if metric == "work" else ()
         if kinds:
             fn.count(Counter(kinds), count, fn.block.looped)
 
 
 def _branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
-    """Each test is reached, and paid for, only where those before it failed."""
+    """Write branches: each test is reached, and counted, only if those before it failed."""
     first, *rest = branches
     assert first.condition is not None
     fn.step(TEST)

@@ -1,4 +1,4 @@
-"""What names stand for in generated code: numbers, registers, views."""
+"""Names in generated code denote the values of this module, which are numbers, registers and views."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from archline.language.model import Kind
 from archline.records import record
 
 Atom = str
-"""A name that is assigned once before its use, or an integer literal: it may be written any number of times."""
+"""A name that is assigned once before its use, or an integer literal: it may be written repeatedly."""
 
 
 @record(slots=True)
 class Code:
-    """An expression of generated code. `bound`: its absolute value is at most this (None where unknown).
+    """An expression of generated code. `bound`: its absolute value is at most this (None if unknown).
 
-    `depth` counts nested brackets; `atom` says that it may be written repeatedly.
+    `depth` counts nested brackets; `atom` marks an expression that may be written repeatedly.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Code:
 
 
 def named(text: str, bound: int | None = None) -> Code:
-    """A name or literal."""
+    """Return a name or literal."""
     return Code(text, bound, atom=True)
 
 
@@ -35,7 +35,7 @@ class IntegerValue:
     code: str
     bound: int = NAME_LIMIT
     least: int | None = None
-    """A lower limit that is known, for a bounds check that need not be made."""
+    """A known lower limit, which makes a bounds check superfluous."""
     below: str | None = None
     """An atom that the value is known to stay below."""
 
@@ -44,8 +44,8 @@ class IntegerValue:
 class Register:
     """A scalar parameter or local.
 
-    `flag` is the variable that says whether it has a value, where that is asked, and `shadow` what remembers who
-    touched it, where iterations of a parallel loop share it. `fixed`: it is never assigned.
+    `flag` is the variable that marks whether it has a value, if that is uncertain, and `shadow` records its accesses if
+    iterations of a parallel loop share it. `fixed`: it is never assigned.
     """
 
     code: str
@@ -91,14 +91,14 @@ class ArrayValue:
 
     @property
     def form(self) -> str:
-        """What a function that takes this view must know of it: which strides are 1, or that it is Z-Morton."""
+        """The properties of a view that a function depends on: which strides are 1, or that it is Z-Morton."""
         if isinstance(self.place, Morton):
             return "z" * len(self.extents)
         return "".join("1" if stride == "1" else "s" for stride in self.place.strides)
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
-        """What is passed for this view, in the order `view_parameters` names it."""
+        """The arguments that are passed for this view, in the order in which `view_parameter` names them."""
         match self.place:
             case Linear(strides):
                 place = tuple(stride for stride in strides if stride != "1")
@@ -118,7 +118,7 @@ Meaning = IntegerValue | Register | ArrayValue | Operator
 
 
 def view_parameter(stem: str, element: Kind, form: str, facts: int) -> ArrayValue:
-    """The view that a function's parameter number `stem` names, given the form of its argument."""
+    """Return the view that a function's parameter with a name `stem` denotes, given the form of its argument."""
     extents = tuple(f"{stem}e{d}" for d in range(len(form)))
     place: Linear | Morton
     if "z" in form:

@@ -1,8 +1,8 @@
-"""Writing one generated function: lines, names, straight-line costs, pending accesses.
+"""A generated function is written here: lines, names, straight-line costs, pending accesses.
 
-Costs are gathered while a block of source statements is written and counted once for each execution of the block:
-a counter of the block, and the span variable. A loop whose body is straight-line code counts all its iterations at
-once, after it. Accesses are gathered too, and logged together where control flow or a call interrupts them.
+Costs are gathered while a block of source statements is written and counted once for each execution of the block: a
+counter of the block, and the span variable. A loop whose body is straight-line code counts all its iterations together,
+after it. Accesses are gathered too, and logged together where control flow or a call interrupts them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ EXTERN = "extern"
 
 @record(eq=False, slots=True)
 class CheckSite:
-    """A check that may fail: its rule, its place, and what is said, with `{0}` to `{4}` for the values at hand.
+    """A check that may fail: its rule, its place, and the message, with `{0}` to `{4}` for the values at run time.
 
-    `variants` gives, where there are several ways to fail, the text by the first value.
+    `variants` are the messages of a check that can fail for several reasons, by the first value.
     """
 
     rule: Rule
@@ -46,18 +46,17 @@ class CheckSite:
 
 @dataclass(eq=False)
 class Tables:
-    """What the generated functions of a program number globally."""
+    """Global numbers of sites and blocks of the generated functions of a program."""
 
     sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
 
     def site(self, site: CheckSite) -> int:
-        """Number a site."""
         self.sites.append(site)
         return FIRST_SITE + len(self.sites) - 1
 
     def block(self, cost: Counter[str]) -> int:
-        """Number a block of straight-line code that costs this much each time."""
+        """Number a block of straight-line code with this cost."""
         self.blocks.append(cost)
         return len(self.blocks) - 1
 
@@ -70,19 +69,19 @@ _RACE_CHECKS = {
 MAX_LOOPS = 18
 MAX_INDENT = 80
 AT_ONCE = 64
-"""Accesses that are simulated before the free space in the ring of recent lines is checked again."""
+"""This many accesses are simulated before the free space in the ring of recent lines is checked again."""
 
 
 @record(slots=True)
 class Options:
-    """What the generated code does besides computing and counting, and for which kind of execution it is."""
+    """The kind of execution, and the tasks of generated code in addition to computing and counting."""
 
     compiled: bool
     trace: bool
     races: bool
     events: bool
     lru: str = ""
-    """Compiled code simulates LRU in place of keeping the trace: `>>` or `//`, by which an address gives its line."""
+    """Compiled code simulates LRU in place of keeping the trace: `>>` or `//`, which gives the line of an address."""
 
     @property
     def streams(self) -> bool:
@@ -112,10 +111,10 @@ class Block:
 
 @record(slots=True)
 class Frame:
-    """The variables that hold what belongs to the running strand.
+    """The variables of the running strand.
 
-    `span` its span so far, `pending` the longest path through what it spawned (empty where it spawns nothing),
-    `task` and `bag` its SP-bags, `top` and `alive` the stack of local arrays.
+    `span` its span so far, `pending` the longest path through the calls it spawned (empty if it spawns none), `task`
+    and `bag` its SP-bags, `top` and `alive` the stack of local arrays.
     """
 
     span: str = "s"
@@ -150,23 +149,22 @@ class FunctionWriter:
 
     # Lines and names
     def emit(self, line: str) -> None:
-        """Write a line."""
         self.lines.append(" " * self._indent + line)
 
     def name(self, stem: str) -> str:
-        """A name not used before in this function."""
+        """Return a name not used before in this function."""
         self._names[stem] += 1
         return f"{stem}{self._names[stem]}"
 
     def temp(self, text: str, stem: str = "t") -> str:
-        """Compute something now; the name that holds it."""
+        """Compute a value now; return the name that holds it."""
         name = self.name(stem)
         self.emit(f"{name} = {text}")
         return name
 
     @contextmanager
     def indented(self, header: str, span: Span, loop: bool = False) -> Iterator[None]:
-        """Lines below a header, outside of the cost accounts."""
+        """Indent the lines below a header, outside of the cost accounts."""
         self.emit(header)
         self._indent += 1
         self._loops += loop
@@ -194,7 +192,6 @@ class FunctionWriter:
     # Costs
     @property
     def block(self) -> Block:
-        """The block being written."""
         return self._blocks[-1]
 
     def operation(self, kind: str, real: bool) -> None:
@@ -206,7 +203,7 @@ class FunctionWriter:
         self.block.span += 1
 
     def step(self, event: Counted) -> None:
-        """Count one unit of work and span that is no operation: an iteration, a test, a call."""
+        """Count one unit of work and span that is not an operation: an iteration, a test, a call."""
         self.block.cost[event.kind] += 1
         self.block.cost[WORK] += 1
         self.block.span += 1
@@ -219,7 +216,7 @@ class FunctionWriter:
         self.block.straight = False
 
     def _interrupt(self) -> None:
-        """Before control flow: log what is pending. Where the strand spawns, a fork may read the span inside."""
+        """Log pending accesses before control flow. If the strand spawns, a fork may read the span inside."""
         self.flush()
         if self.frame.pending:
             self.settle()
@@ -227,7 +224,7 @@ class FunctionWriter:
 
     @contextmanager
     def counted(self, header: str, span: Span) -> Iterator[None]:
-        """A block under a header that is executed once or not at all each time the header is reached."""
+        """Open a block under a header that is executed at most once each time the header is reached."""
         self._interrupt()
         with self.indented(header, span):
             self._blocks.append(Block(self.block.looped))
@@ -237,7 +234,7 @@ class FunctionWriter:
 
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
-        """A loop's body. A body of straight-line code is left to the caller to count, after the loop."""
+        """Open a loop's body. A body of straight-line code is left to the caller to count, after the loop."""
         self._interrupt()
         with self.indented(header, span, loop=True):
             block = Block(True)
@@ -249,14 +246,14 @@ class FunctionWriter:
                 self.close(last)
 
     def close(self, block: Block, times: str = "1") -> None:
-        """Count `times` executions of a block, an expression without effects."""
+        """Count `times` executions of a block; `times` is an expression without effects."""
         if block.span:
             amount = str(block.span) if times == "1" else f"{block.span} * {times}"
             self.emit(f"{self.frame.span} += {amount}")
         self.count(block.cost, times, block.looped if times == "1" else self.block.looped)
 
     def count(self, cost: Counter[str], times: str, looped: bool) -> None:
-        """Count costs other than span, `times` over."""
+        """Count costs other than span, `times` times."""
         if not cost:
             return
         counter = self._first_counter + self.tables.block(Counter(cost))
@@ -267,7 +264,6 @@ class FunctionWriter:
             self.emit(f"K[{counter}] += {times}")
 
     def finish(self) -> None:
-        """Count what is left at the end of the function."""
         self.flush()
         self.close(self._blocks[0])
 
@@ -290,7 +286,6 @@ class FunctionWriter:
 
     @property
     def racing(self) -> bool:
-        """Whether accesses may race."""
         return self.options.races and not self.alone
 
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
@@ -306,7 +301,7 @@ class FunctionWriter:
         self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
 
     def cut(self) -> None:
-        """Count what the block cost so far, since control may leave it here."""
+        """Count the costs of the block so far, since control may leave it here."""
         self.flush()
         block = self._blocks.pop()
         self.close(block)
@@ -318,14 +313,14 @@ class FunctionWriter:
         if not pending:
             return
         if self.racing:
-            for each in pending:
-                self._check_race(each)
+            for access in pending:
+                self._check_race(access)
         if not self.options.trace:
             return
         if self.options.streams:
             self._stream(pending)
             return
-        entries = [f"{each.address} * 2 + {int(each.kind.endswith('write'))}" for each in pending]
+        entries = [f"{access.address} * 2 + {int(access.kind.endswith('write'))}" for access in pending]
         if not self.options.compiled:
             self.emit(f"T += ({', '.join(entries)},)")
             return
@@ -335,22 +330,22 @@ class FunctionWriter:
         self.emit(f"now += {len(entries)}")
 
     def _stream(self, pending: Sequence[PendingAccess]) -> None:
-        """Tell LRU some accesses, as `cache.streamed` keeps them; those of one element in turn are one."""
-        runs = [(address, list(run)) for address, run in groupby(pending, lambda each: each.address)]
+        """Pass accesses to LRU, in the form of `cache.streamed`; successive ones of one element are one."""
+        runs = [(address, list(run)) for address, run in groupby(pending, lambda access: access.address)]
         for place, (address, run) in enumerate(runs):
             if place % AT_ONCE == 0:
                 self.emit(f"if now + {min(AT_ONCE, len(runs) - place)} > len(T):")
                 self.emit(" now = lru_tidy(K, Q, T, now)")
-            dirty = int(any(each.kind.endswith("write") for each in run))
+            dirty = int(any(access.kind.endswith("write") for access in run))
             line = self.temp(f"({address}) {self.options.lru} by", "l")
             self.emit(f"if {line} != last:")
-            known = self.name("l")
-            self.emit(f" {known} = Q[{line}]")
-            self.emit(f" if {known} == 0:")
+            entry = self.name("l")
+            self.emit(f" {entry} = Q[{line}]")
+            self.emit(f" if {entry} == 0:")
             self.emit("  lru_miss(K, Q, T)")
             self.emit(f" T[now] = last = {line}")
             self.emit(" now += 1")
-            self.emit(f" Q[{line}] = 2 * now + {dirty or f'({known} & 1)'}")
+            self.emit(f" Q[{line}] = 2 * now + {dirty or f'({entry} & 1)'}")
             if dirty:
                 self.emit("else:")
                 self.emit(f" Q[{line}] |= 1")
@@ -358,41 +353,41 @@ class FunctionWriter:
     def _check_race(self, access: PendingAccess) -> None:
         if access.kind == "update read":
             return
-        function, own, conflicting = _RACE_CHECKS[access.kind]
+        function, slot, conflicting = _RACE_CHECKS[access.kind]
         task, shadow = self.frame.task, access.shadow
         arguments = f"K, {shadow}, U, B, {access.address}, {task}, {access.site}"
-        # The common cases stand in line: a call would cost compiled code several times what they do.
+        # The common cases are in line: a call would cost compiled code several times as much.
         entry = self.temp(f"{SHADOW} * {access.address}", "h")
         slow = []
         for place in conflicting:
-            other = self.temp(f"{shadow}[{entry} + {place}]", "h")
-            root = f"U[{other} - 1]"
-            slow.append(f"{other} != 0 and {other} != {task} + 1 and (U[{root}] != {root} or B[{root}] != {SERIAL})")
+            last = self.temp(f"{shadow}[{entry} + {place}]", "h")
+            root = f"U[{last} - 1]"
+            slow.append(f"{last} != 0 and {last} != {task} + 1 and (U[{root}] != {root} or B[{root}] != {SERIAL})")
         if access.kind == "write":
             self._write_in_line(f"{shadow}[{entry} + {WRITER}", slow, access, f"{function}({arguments})")
             return
-        other = self.temp(f"{shadow}[{entry} + {own}]", "h")
-        root = f"U[{other} - 1]"
-        slow.append(f"{other} != {task} + 1 and ({other} == 0 or U[{root}] != {root} or B[{root}] != {PARALLEL})")
+        last = self.temp(f"{shadow}[{entry} + {slot}]", "h")
+        root = f"U[{last} - 1]"
+        slow.append(f"{last} != {task} + 1 and ({last} == 0 or U[{root}] != {root} or B[{root}] != {PARALLEL})")
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {function}({arguments})")
 
-    def _write_in_line(self, own: str, slow: list[str], access: PendingAccess, call: str) -> None:
+    def _write_in_line(self, slot: str, slow: list[str], access: PendingAccess, call: str) -> None:
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {call}")
         self.emit("else:")
-        self.emit(f" {own}] = {self.frame.task} + 1")
-        self.emit(f" {own} + 1] = {access.site}")
+        self.emit(f" {slot}] = {self.frame.task} + 1")
+        self.emit(f" {slot} + 1] = {access.site}")
 
     # What callees share
     def publish(self) -> None:
-        """Before a call: make the trace's position known."""
+        """Make the trace's position known before a call."""
         self.flush()
         if self.options.trace and self.options.compiled:
             self.emit(f"K[{TRACE_SLOT}] = now")
 
     def resume(self) -> None:
-        """After a call: take the trace's position from it."""
+        """Take the trace's position from a callee."""
         if self.options.trace and self.options.compiled:
             self.emit(f"now = K[{TRACE_SLOT}]")
         if self.options.streams:
@@ -404,14 +399,13 @@ class FunctionWriter:
         return "now" if self.options.compiled else "len(T)"
 
     def event(self, kind: int, value: str = "0") -> None:
-        """Log an event."""
         if self.options.events:
             self.flush()
             self.emit(f"event(mem, {kind}, {self.position}, {value})")
 
     @contextmanager
     def strand(self, **changes: str) -> Iterator[None]:
-        """Code of another strand, with variables of its own."""
+        """Open code of another strand, with its own variables."""
         before = self.frame
         self.frame = replace(before, **changes)
         yield

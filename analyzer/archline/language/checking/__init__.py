@@ -1,4 +1,10 @@
-"""The semantic checker: from a parsed program to a Module, or to the list of everything wrong with it."""
+"""The semantic checker turns a parsed program into a Module, or lists all mistakes in it.
+
+`check` is the entry: it collects the definitions of a file and of those it uses (`programs`), makes signatures, and
+checks statements, expressions, calls and contracts of each algorithm in a `BodyContext`. Types, shapes and call targets
+are gathered in `CheckedFacts`, diagnostics in `Findings`. Sample points of the paths to statements show where extents
+differ and where processors of a grid disagree. `archline.language.loader` calls it.
+"""
 
 from archline.language.checking.programs import check
 

@@ -1,4 +1,4 @@
-"""Calls of algorithms: arguments against parameters, and the callee's sizes in terms of the caller."""
+"""Calls of algorithms are checked here: arguments against parameters, and the callee's sizes in terms of the caller."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_statement(body: BodyContext, statement: s.Invoke) -> None:
 
 
 def result_of(body: BodyContext, call: s.Call) -> Kind | None:
-    """Check a call that is the whole right side of `=`; the kind of its result."""
+    """Check a call that is the whole right side of `=`; return the kind of its result."""
     algorithm = body.library.visible[call.function]
     check_call(body, call, algorithm)
     if algorithm.result is None:
@@ -81,23 +81,23 @@ def result_of(body: BodyContext, call: s.Call) -> Kind | None:
 
 def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     """Check the axes of the grid that a call or a collective joins."""
-    seen: set[str] = set()
+    names_of_axes: set[str] = set()
     for axis in axes:
         if axis.id not in body.axes and body.distributed:
             hint = body.findings.closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
             body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
-        elif axis.id in seen:
+        elif axis.id in names_of_axes:
             body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
         elif axis.id in body.axes:
             type_of(body, axis)
-        seen.add(axis.id)
+        names_of_axes.add(axis.id)
 
 
 def buffer_of(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
-    """The type of a buffer of a communication, which is an array, a view or a register of the processor."""
-    found = type_of(body, expr)
-    if found is None or isinstance(found, ViewType):
-        return found
+    """Return the type of a buffer of a communication: an array, a view or a register of the processor."""
+    type_ = type_of(body, expr)
+    if type_ is None or isinstance(type_, ViewType):
+        return type_
     symbol = base_symbol(body, expr)
     if not isinstance(expr, s.Name) or symbol is None or symbol.role is not Role.REGISTER:
         message, hint = f"`{shown(expr)}` is not a buffer: an array, a view or a register", None
@@ -105,11 +105,11 @@ def buffer_of(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
             hint = f"a view of this one element is `{shown(expr)[:-1]} ..+ 1]`"
         body.report(rules.CLAUSE, message, expr.span, hint)
         return None
-    return found
+    return type_
 
 
 def _check_grid(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> None:
-    """Check that the caller's processors are such as the callee runs on."""
+    """Check that the callee can run on the caller's processors."""
     if not callee.grid and along:
         message = f"`{callee.name}` runs on one processor, not along axes of a grid"
         body.report(rules.CLAUSE, message, call.span)
@@ -119,9 +119,9 @@ def _check_grid(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tup
         message = f"`{callee.name}` runs on a grid of processors, `{body.algorithm.name}` does not"
         body.report(rules.NOT_ON_GRID, message, call.span, "add `on grid(...)` to the caller")
         return
-    given = len(along) or len(body.algorithm.grid)
-    if len(callee.grid) not in (1, given):
-        message = f"`{callee.name}` runs on a grid of {len(callee.grid)} axes, not {given}"
+    axes = len(along) or len(body.algorithm.grid)
+    if len(callee.grid) not in (1, axes):
+        message = f"`{callee.name}` runs on a grid of {len(callee.grid)} axes, not {axes}"
         body.report(rules.CLAUSE, message, call.span)
 
 
@@ -161,7 +161,7 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
 def _check_argument(
     body: BodyContext, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr
 ) -> bool:
-    """Whether an argument fits its parameter, shapes apart."""
+    """Whether an argument fits its parameter, apart from shapes."""
     match parameter.type:
         case s.SizeType() | s.IndexType():
             return static(body, argument, f"`{parameter.name}` of `{callee.name}`")
@@ -177,23 +177,23 @@ def _check_argument(
             pass
     if callee.grid and not parameter.local:
         with body.shared_arrays():
-            found = type_of(body, argument)
+            type_ = type_of(body, argument)
     else:
-        found = type_of(body, argument)
-    if found is None:
+        type_ = type_of(body, argument)
+    if type_ is None:
         return False
     declared = _parameter_view(parameter)
     if is_buffer(parameter):
-        found = buffer_of(body, argument)
-        if found is None:
+        type_ = buffer_of(body, argument)
+        if type_ is None:
             return False
-        # A buffer is taken in row-major order, whatever its shape.
-        found = ViewType(found.element if isinstance(found, ViewType) else found, 1)
-    if not isinstance(found, ViewType):
+        # A buffer is taken in row-major order, for any shape.
+        type_ = ViewType(type_.element if isinstance(type_, ViewType) else type_, 1)
+    if not isinstance(type_, ViewType):
         message = f"`{parameter.name}` of `{callee.name}` is an array, and `{shown(argument)}` is a number"
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
-    return _fits(body, callee, parameter, argument, found, declared)
+    return _fits(body, callee, parameter, argument, type_, declared)
 
 
 def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
@@ -204,11 +204,11 @@ def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr
 
 
 def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr) -> bool:
-    """Whether an argument is an operator: a parameter that holds one, or one that a collective is written `with`."""
-    found = body.facts.types.get(argument)
-    if found is None and isinstance(argument, s.Name) and body.lookup(argument.id, argument.span) is not None:
-        found = type_of(body, argument)
-    if found is Kind.OPERATOR:
+    """Whether an argument is an operator: a parameter that holds one, or the `with` of a collective."""
+    type_ = body.facts.types.get(argument)
+    if type_ is None and isinstance(argument, s.Name) and body.lookup(argument.id, argument.span) is not None:
+        type_ = type_of(body, argument)
+    if type_ is Kind.OPERATOR:
         return True
     message = f"`{parameter.name}` of `{callee.name}` is an operator, `{shown(argument)}` is not"
     body.report(type_rules.NOT_AN_OPERATOR, message, argument.span)
@@ -230,20 +230,20 @@ def _fits(
     callee: s.Algorithm,
     parameter: s.Parameter,
     argument: s.Expr,
-    found: ViewType,
+    view: ViewType,
     declared: ViewType,
 ) -> bool:
     name = f"`{parameter.name}` of `{callee.name}`"
-    if declared.element is not Kind.ANY and found.element is not declared.element:
-        message = f"{name} is an array of {declared.element.value}, `{shown(argument)}` of {found.element.value}"
+    if declared.element is not Kind.ANY and view.element is not declared.element:
+        message = f"{name} is an array of {declared.element.value}, `{shown(argument)}` of {view.element.value}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
-    if found.rank != declared.rank:
-        message = f"{name} has {counted(declared.rank, 'dimension')}, `{shown(argument)}` has {found.rank}"
+    if view.rank != declared.rank:
+        message = f"{name} has {counted(declared.rank, 'dimension')}, `{shown(argument)}` has {view.rank}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
-    if found.rank > 1 and found.layout != declared.layout:
-        message = f"{name} is {declared.layout}, `{shown(argument)}` is {found.layout}"
+    if view.rank > 1 and view.layout != declared.layout:
+        message = f"{name} is {declared.layout}, `{shown(argument)}` is {view.layout}"
         body.report(type_rules.LAYOUT, message, argument.span, "copy it to a local of that layout")
         return False
     symbol = base_symbol(body, argument)
@@ -259,7 +259,7 @@ def _fits(
 
 
 def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
-    """Whether an array or register may be written, reporting where it may not."""
+    """Whether an array or register may be written; report it if not."""
     if symbol.writable:
         return True
     origin = symbol.origin or symbol.name
@@ -274,7 +274,7 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
 
 
 def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
-    """The callee's sizes and indices as expressions of the caller; None where the data decides."""
+    """Return the callee's sizes and indices as expressions of the caller; None if data decides."""
     bindings: dict[str, s.Expr | None] = {}
     passed: dict[str, s.Expr] = {}
     for binding in match.signature.sizes:
@@ -287,7 +287,7 @@ def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
     for number, parameter in enumerate(match.signature.parameters):
         if isinstance(parameter.type, s.IndexType):
             bindings[parameter.name] = match.call.arguments[number]
-    integers = frozenset(body.scope.names(lambda each: each.type in (Kind.INT, Kind.STATIC)))
+    integers = frozenset(body.scope.names(lambda symbol: symbol.type in (Kind.INT, Kind.STATIC)))
     path = (*body.path, *body.on_data)
     body.facts.sites.append(CallSite(body.algorithm, match.callee, match.call, path, passed, integers))
     return bindings
@@ -312,7 +312,7 @@ def _bound_value(body: BodyContext, match: _Match, binding: SizeBinding) -> s.Ex
 
 
 def _other_extent(body: BodyContext, match: _Match, name: str) -> s.Expr | None:
-    """Another extent that must equal a size which the binding argument leaves to the data."""
+    """Return another extent that must equal a size which the binding argument leaves to the data."""
     for number, extents in match.extents.items():
         entries = _expected_extents(match.signature.parameters[number])
         for entry, extent in zip(entries, extents, strict=False):
@@ -327,7 +327,7 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
 
 
 def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:
-    """Compare the extents that bind nothing, and what offsets say of themselves, with the arguments."""
+    """Compare extents that bind nothing, and the facts of offsets, with the arguments."""
     for number, parameter in enumerate(match.signature.parameters):
         argument = match.call.arguments[number]
         for expected, actual, what in _pairs(body, match, number):
@@ -340,7 +340,7 @@ def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Exp
 
 
 def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
-    """Expected and actual extents of one argument, and what messages call them."""
+    """Return expected and actual extents of one argument, with their names for messages."""
     parameter = match.signature.parameters[number]
     if number not in match.extents:
         return []
@@ -350,8 +350,8 @@ def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, 
         symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
         if symbol is None or symbol.offsets is None:
             return []
-        given = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)
-        pairs = zip(shape_entries(parameter), shape_entries(given), strict=False)
+        stated = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)
+        pairs = zip(shape_entries(parameter), shape_entries(stated), strict=False)
         return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
     entries = _expected_extents(parameter)
     names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))

@@ -1,7 +1,7 @@
-"""Distributed statements: exchanges, where data starts and ends, splits, calls along axes of the grid, collectives.
+"""Distributed statements are checked here: exchanges, transfers, splits, calls along axes of the grid, collectives.
 
-`broadcast x along i from r using tree` calls `broadcast_tree(x, r) along i`, so that no later stage knows more than
-calls and exchanges. An algorithm of the file itself, or of one that it uses, comes before one of the library.
+`broadcast x along i from r using tree` calls `broadcast_tree(x, r) along i`, so that later stages need only calls and
+exchanges. An algorithm of the file itself, or of one that it uses, comes before one of the library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from archline.language.model import Collective, Kind, ViewType
 from archline.records import record
 
 MESSAGES = frozenset(("exchange", "send", "receive"))
-"""The operations that are one step; all others are collectives."""
+"""The operations that are one step; all other ones are collectives."""
 _NEEDED = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
 
 
@@ -83,7 +83,7 @@ def check_place(body: BodyContext, at: s.Node, what: str) -> None:
 def clauses_of(
     body: BodyContext, statement: s.Communicate, needed: tuple[str, ...], optional: tuple[str, ...]
 ) -> dict[str, s.Clause]:
-    """A statement's clauses by keyword, reporting those that it does not take, and those that it lacks."""
+    """Return a statement's clauses by keyword; report unknown and missing ones."""
     clauses: dict[str, s.Clause] = {}
     for clause in statement.clauses:
         if clause.keyword not in needed + optional:
@@ -106,16 +106,16 @@ def clauses_of(
 
 
 def _buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | Kind | None:
-    """The type of a buffer: a view of a processor's own array, or a register."""
-    found = buffer_of(body, expr)
+    """Return the type of a buffer: a view of a processor's own array, or a register."""
+    type_ = buffer_of(body, expr)
     symbol = base_symbol(body, expr)
-    if found is None or symbol is None or (written and not check_writable(body, symbol, expr)):
+    if type_ is None or symbol is None or (written and not check_writable(body, symbol, expr)):
         return None
-    return found
+    return type_
 
 
 def element_of(type_: ViewType | Kind) -> Kind:
-    """The kind of a buffer's elements."""
+    """Return the kind of a buffer's elements."""
     return type_.element if isinstance(type_, ViewType) else type_
 
 
@@ -132,8 +132,8 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     symbols = [base_symbol(body, side) for side in sides]
     shared = (False, True) if statement.direction == "input" else (True, False)
     for side, symbol, needed in zip(sides, symbols, shared, strict=True):
-        own = symbol is None or not symbol.shared
-        if symbol is None or own is needed:
+        is_private = symbol is None or not symbol.shared
+        if symbol is None or is_private is needed:
             kind = "a global array" if needed else "the processor's own"
             message = f"`{shown(side)}` is not {kind}"
             hint = "write `input own = global[...]` or `output global[...] = own`"
@@ -164,7 +164,7 @@ def check_split(body: BodyContext, statement: s.Split) -> None:
 
 @contextmanager
 def split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
-    """Define the group of a split for its block, where P and the axis have other values than outside."""
+    """Define the group of a split for its block, in which P and the axis have other values than outside."""
     body.define(SymbolEntry(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
     before = dict(body.axes)
     if statement.axis in body.axes:
@@ -190,13 +190,13 @@ def define_grid(body: BodyContext) -> None:
 
 MODULE = ("distributed", "collectives")
 UNASKED = "_into"
-"""What the names of all-to-alls have behind `alltoallv` that do not give the counts that arrive: `into y` alone."""
+"""The suffix after `alltoallv` of algorithms that do not return the counts that arrive: `into y` alone."""
 OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
 @record
 class _Form:
-    """The clauses of an operation, its algorithm where none is named, and the arguments that it is given.
+    """The clauses of an operation, its default algorithm, and the arguments that it is given.
 
     An argument is a clause's keyword, or `x` for the buffer. `in_place`: with `into`, the result is made there from a
     copy of the buffer. `unequal` is the algorithm for pieces with `counts`. Without `along` all axes take part.
@@ -233,7 +233,7 @@ def needs_collectives(node: s.Node) -> bool:
 
 
 def check_collective(body: BodyContext, statement: s.Communicate) -> None:
-    """Check a collective operation, and note the call that it stands for."""
+    """Check a collective operation, and note the call that it denotes."""
     operation = statement.operation
     check_place(body, statement, f"`{operation}`")
     form = _FORMS[operation]
@@ -243,7 +243,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
         message = "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
         body.report(rules.CLAUSE, message, statement.span)
     along = clauses["along"].values if "along" in clauses else ()
-    names = tuple(each for each in along if isinstance(each, s.Name))
+    names = tuple(axis for axis in along if isinstance(axis, s.Name))
     check_along(body, names)
     _check_values(body, operation, clauses)
     if not body.distributed or len(body.findings.diagnostics) > before:
@@ -261,7 +261,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
 
 
 def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
-    """Check what a later check of the call would not: one value where one is meant, an operator."""
+    """Check properties that the check of the call would not: single values, an operator."""
     for keyword, clause in clauses.items():
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
         if keyword != "along" and len(clause.values) > most:
@@ -296,24 +296,24 @@ def _callee(
         stem, usual = f"{stem}v{UNASKED * alone}", form.unequal
     name = f"{stem}_{named.id if isinstance(named, s.Name) else usual}"
     library = body.library
-    # `reduce_scatter_ring` is no algorithm of `reduce`.
-    stems = (f"{each}{v}_" for each in _FORMS for v in ("", "v", f"v{UNASKED}"))
-    longer = tuple(each for each in stems if each.startswith(f"{stem}_") and each != f"{stem}_")
-    known = {**library.collectives, **library.visible}
-    known = {each: known[each] for each in known if each.startswith(f"{stem}_") and not each.startswith(longer)}
-    found = known.get(name)
-    if found is None and library.complete:
-        methods = ", ".join(f"`using {each.removeprefix(f'{stem}_')}`" for each in known)
+    # `reduce_scatter_ring` is not an algorithm of `reduce`.
+    stems = (f"{operation}{v}_" for operation in _FORMS for v in ("", "v", f"v{UNASKED}"))
+    longer = tuple(item for item in stems if item.startswith(f"{stem}_") and item != f"{stem}_")
+    callees = {**library.collectives, **library.visible}
+    callees = {item: callees[item] for item in callees if item.startswith(f"{stem}_") and not item.startswith(longer)}
+    callee = callees.get(name)
+    if callee is None and library.complete:
+        methods = ", ".join(f"`using {algorithm.removeprefix(f'{stem}_')}`" for algorithm in callees)
         message = f"`{statement.operation}` has no algorithm `{name}`"
         span = named.span if named is not None else statement.span
         body.report(name_rules.UNKNOWN_FUNCTION, message, span, f"it has {methods}" if methods else None)
-    return found
+    return callee
 
 
 def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
-    """Check that the buffer can be copied to where the result is made."""
-    given, made = buffer_of(body, source), buffer_of(body, into)
-    if given is not None and made is not None and element_of(given) is not element_of(made):
+    """Check that the buffer can be copied to the place of the result."""
+    source_type, result_type = buffer_of(body, source), buffer_of(body, into)
+    if source_type is not None and result_type is not None and element_of(source_type) is not element_of(result_type):
         message = f"`{shown(into)}` holds another kind of number than `{shown(source)}`"
         body.report(type_rules.WRONG_KIND, message, into.span)
 
@@ -321,14 +321,14 @@ def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
 def _arguments(
     statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause], into: s.Expr | None
 ) -> tuple[s.Expr, ...]:
-    found: list[s.Expr] = []
+    arguments: list[s.Expr] = []
     for keyword in form.arguments:
         if keyword == "x":
             buffer = into if into is not None else statement.buffer
             assert buffer is not None
-            found.append(buffer)
+            arguments.append(buffer)
         elif keyword in clauses:
-            found.append(clauses[keyword].values[0])
+            arguments.append(clauses[keyword].values[0])
     if statement.operation == "alltoall" and "counts" in clauses:
-        found += clauses["into"].values[1:]
-    return tuple(found)
+        arguments += clauses["into"].values[1:]
+    return tuple(arguments)

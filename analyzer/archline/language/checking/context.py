@@ -1,4 +1,4 @@
-"""What the parts of the checker share: the findings, the facts collected, the algorithm at hand."""
+"""The parts of the checker share the context defined here, which has findings, facts and the present algorithm."""
 
 from __future__ import annotations
 
@@ -19,24 +19,22 @@ MAX_FINDINGS = 20
 
 
 class Findings:
-    """The diagnostics found so far, MAX_FINDINGS at most."""
+    """The diagnostics found so far, at most MAX_FINDINGS."""
 
     def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
         self.diagnostics = list(found)[:MAX_FINDINGS]
 
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        """Report a finding."""
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
     def closest(self, name: str, candidates: Iterable[str]) -> str | None:
-        """A hint naming the candidate closest to an unknown name; none once nothing more is reported."""
+        """Return a hint naming the candidate closest to an unknown name; none once nothing more is reported."""
         return did_you_mean(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Report findings made elsewhere."""
-        for each in diagnostics:
-            if len(self.diagnostics) < MAX_FINDINGS and each not in self.diagnostics:
-                self.diagnostics.append(each)
+        for diagnostic in diagnostics:
+            if len(self.diagnostics) < MAX_FINDINGS and diagnostic not in self.diagnostics:
+                self.diagnostics.append(diagnostic)
 
 
 @record(eq=False)
@@ -53,7 +51,7 @@ class CallSite:
 
 @dataclass(eq=False)
 class CheckedFacts:
-    """What the checker finds of expressions, as `Module` hands it on; `depth` is that of extents it builds."""
+    """Facts about expressions that the checker finds, as in `Module`; `depth` is that of extents it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
@@ -68,12 +66,12 @@ class CheckedFacts:
 
 @record(eq=False)
 class Library:
-    """What a file's calls and claims can mean.
+    """The possible targets of a file's calls and claims.
 
-    `collectives` are the algorithms of `distributed.collectives`, where the file communicates.
-    `lost` names algorithms that stand in the text but could not be read: their calls are not reported.
-    `machine_costs` are the machine symbols that declared costs and facts of any algorithm hold.
-    `complete` is false if a used file could not be loaded, so that an unknown name may be one of its.
+    `collectives` are the algorithms of `distributed.collectives`, if the file communicates. `lost` names algorithms in
+    the text that could not be read: their calls are not reported. `machine_costs` are the machine symbols in declared
+    costs and facts of any algorithm. `complete` is false if a used file could not be loaded, so that an unknown name
+    may be one of its.
     """
 
     visible: Mapping[str, s.Algorithm]
@@ -88,7 +86,7 @@ class Library:
 
 @dataclass(eq=False)
 class BodyContext:
-    """The algorithm at hand: its names, the path of loops and conditions to the statement at hand."""
+    """The algorithm being checked: its names, the path of loops and conditions to the present statement."""
 
     algorithm: s.Algorithm
     library: Library
@@ -98,12 +96,12 @@ class BodyContext:
     scope: SymbolTable = field(default_factory=SymbolTable)
     path: Path = field(default_factory=list)
     on_data: Path = field(default_factory=list)
-    """The conditions on the way on which data decides, which samples do not follow."""
+    """The conditions on data on the path, which samples do not follow."""
     axes: dict[str, s.Expr] = field(default_factory=dict)
-    """The extents of the grid's axes, and of the groups of the splits around."""
+    """The extents of the grid's axes, and of the groups of the surrounding splits."""
     sharing: bool = False
     integers: bool = False
-    """Whether what is read at the moment has to be an integer, as a bound or an extent."""
+    """Whether the present expression has to be an integer, as a bound or an extent."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -112,7 +110,6 @@ class BodyContext:
         return bool(self.algorithm.grid)
 
     def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        """Report a finding."""
         self.findings.add(rule, message, span, hint)
 
     def first_time(self, unknown: str) -> bool:
@@ -123,18 +120,18 @@ class BodyContext:
         return True
 
     def points(self) -> list[dict[str, int]]:
-        """Sample points of the path to the statement at hand."""
+        """Return sample points of the path to the present statement."""
         return self.sampler.points(self.path)
 
     def define(self, symbol: SymbolEntry) -> None:
-        """Define a name, reporting it if it hides another."""
+        """Define a name; report it if it hides another."""
         check_free(self, symbol)
         self.scope.define(symbol)
 
     @contextmanager
     def block(self, condition: s.Expr | None = None, truth: bool = True) -> Iterator[None]:
-        """A nested block, entered under a condition."""
-        depth, others = len(self.path), len(self.on_data)
+        """Open a nested block, entered under a condition."""
+        depth, data_depth = len(self.path), len(self.on_data)
         self.scope.enter()
         if condition is not None:
             self.assume(condition, truth)
@@ -142,10 +139,9 @@ class BodyContext:
             yield
         finally:
             self.scope.leave()
-            del self.path[depth:], self.on_data[others:]
+            del self.path[depth:], self.on_data[data_depth:]
 
     def assume(self, fact: s.Fact, truth: bool = True) -> None:
-        """Take a fact as given for the rest of the block."""
         static = data = False
         for expr in leaves(fact):
             if isinstance(expr, s.Name) and self.scope.find(expr.id) is None:
@@ -153,7 +149,7 @@ class BodyContext:
             kind = self.facts.types.get(expr)
             static |= isinstance(expr, s.Name) and kind is Kind.STATIC
             data |= isinstance(expr, s.Name | s.Element) and kind is not Kind.STATIC
-        # A condition on data may still tie sizes to one another, in a way that no sample of sizes shows.
+        # A condition on data may still relate sizes, in a way that no sample of sizes shows.
         if static:
             self.path.append(Opaque() if data else Requirement(fact, truth))
         if data:
@@ -161,7 +157,7 @@ class BodyContext:
 
     @contextmanager
     def shared_arrays(self) -> Iterator[None]:
-        """Where an algorithm on a grid may touch its global arrays."""
+        """Allow an algorithm on a grid to access its global arrays."""
         before, self.sharing = self.sharing, True
         try:
             yield
@@ -170,7 +166,7 @@ class BodyContext:
 
     @contextmanager
     def expecting(self, integers: bool) -> Iterator[None]:
-        """Where only integers may stand, or other numbers too."""
+        """Expect integers only, or other numbers too."""
         before, self.integers = self.integers, integers
         try:
             yield
@@ -178,7 +174,7 @@ class BodyContext:
             self.integers = before
 
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
-        """What a name stands for, reporting an unknown one once, with an advice on what to write."""
+        """Return the symbol of a name; report an unknown one once, with an advice."""
         symbol = self.scope.find(name)
         if symbol is not None or not self.first_time(name):
             return symbol
@@ -222,7 +218,7 @@ def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
 
 
 def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
-    """What needs a machine symbol that a definition would hide; None where nothing does."""
+    """Explain the need for a machine symbol that a definition would hide; None if it is not needed."""
     name = symbol.name
     if body.distributed:
         return "on a grid it means the machine's"
@@ -236,20 +232,20 @@ def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
 
 
 def _spoken_of(algorithm: s.Algorithm) -> frozenset[str]:
-    """The names in an algorithm's contract and declared costs that are no sizes of its own."""
-    own = s.names(algorithm.parameters) | {each.name for each in algorithm.parameters}
+    """Return the names in an algorithm's contract and declared costs that are not own sizes."""
+    own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
     costs = tuple(s.find(algorithm.body, s.Costs))
-    return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own)
+    return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own_names)
 
 
 def machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
-    """The machine symbols in declared costs and facts: hidden by a size of a caller they would take its value."""
-    spoken = [_spoken_of(each) for each in algorithms]
-    return frozenset(MACHINE_SYMBOLS) & s.names(tuple(each.costs for each in externs)).union(*spoken)
+    """Return the machine symbols in declared costs and facts: a size of a caller that hides one would replace it."""
+    spoken = [_spoken_of(algorithm) for algorithm in algorithms]
+    return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
 
 
 def leaves(fact: s.Fact) -> Iterator[s.Expr]:
-    """The names, literals and array elements that a fact or expression is made of."""
+    """Yield the names, literals and array elements in a fact or expression."""
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b) | s.Binary(left=a, right=b):
             yield from leaves(a)
@@ -257,25 +253,25 @@ def leaves(fact: s.Fact) -> Iterator[s.Expr]:
         case s.IsSquare(value=a) | s.Unary(operand=a):
             yield from leaves(a)
         case s.Call(arguments=arguments):
-            for each in arguments:
-                yield from leaves(each)
+            for argument in arguments:
+                yield from leaves(argument)
         case _:
             yield fact
 
 
 def of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
     """Whether data decides a value; `data` are the registers that it decides."""
-    if any(isinstance(each, s.Call) and each in facts.targets for each in s.nodes(fact)):
+    if any(isinstance(node, s.Call) and node in facts.targets for node in s.nodes(fact)):
         return True
-    for each in leaves(fact):
-        static = facts.types.get(each) is Kind.STATIC or isinstance(each, s.Integer)
-        if not static and not (isinstance(each, s.Name) and facts.types.get(each) is Kind.INT and each.id not in data):
+    for leaf in leaves(fact):
+        static = facts.types.get(leaf) is Kind.STATIC or isinstance(leaf, s.Integer)
+        if not static and not (isinstance(leaf, s.Name) and facts.types.get(leaf) is Kind.INT and leaf.id not in data):
             return True
     return False
 
 
 def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
-    """What a statement sends from, and what it receives into."""
+    """Yield the buffers that a statement sends from, and those it receives into."""
     if statement.buffer is not None:
         yield statement.buffer
     for clause in statement.clauses:
@@ -284,35 +280,35 @@ def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
 
 
 def changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
-    """The registers that are set again, or may be by what they are given to."""
+    """Return the registers that are set again, or may be by calls or messages that take them."""
     body = algorithm.body
-    written = (name for each in s.find(body, s.Assign) for name in each.sets)
-    # Perhaps as buffers.
-    given = (each.id for each in s.find(tuple(s.find(body, s.Communicate, s.Call)), s.Name))
-    return frozenset((*written, *given))
+    written = (name for assignment in s.find(body, s.Assign) for name in assignment.sets)
+    # These may be buffers.
+    passed = (name_node.id for name_node in s.find(tuple(s.find(body, s.Communicate, s.Call)), s.Name))
+    return frozenset((*written, *passed))
 
 
 def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
-    """The registers, and `int` parameters, whose values data may decide."""
-    found = {each.name for each in algorithm.parameters if isinstance(each.type, s.ScalarType)}
-    received = [each for statement in s.find(algorithm.body, s.Communicate) for each in buffers_of(statement)]
-    passed = [each for call in s.find(algorithm.body, s.Call) if call in facts.targets for each in call.arguments]
-    found |= {each.id for each in (*received, *passed) if isinstance(each, s.Name)}
+    """Return the registers, and `int` parameters, whose values data may decide."""
+    registers = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
+    received = [buffer for statement in s.find(algorithm.body, s.Communicate) for buffer in buffers_of(statement)]
+    passed = [item for call in s.find(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
+    registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}
 
     def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
         for statement in body:
             within = data or isinstance(statement, s.While)
             if isinstance(statement, s.Simple):
                 for name in statement.sets:
-                    if data or any(of_data(facts, each, frozenset(found)) for each in statement.reads):
-                        found.add(name)
+                    if data or any(of_data(facts, expr, frozenset(registers)) for expr in statement.reads):
+                        registers.add(name)
             else:
-                within |= any(of_data(facts, each, frozenset(found)) for each in s.evaluated(statement))
+                within |= any(of_data(facts, expr, frozenset(registers)) for expr in s.evaluated(statement))
             for block in s.blocks(statement):
                 follow(block, within)
 
     before = -1
-    while before != len(found):
-        before = len(found)
+    while before != len(registers):
+        before = len(registers)
         follow(algorithm.body, False)
-    return frozenset(found)
+    return frozenset(registers)

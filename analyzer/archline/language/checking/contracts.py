@@ -1,4 +1,4 @@
-"""Formulas in sizes: facts, bounds, declared costs, claims."""
+"""Formulas in sizes are checked here: facts, bounds, declared costs, claims."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "gcd": 2
 
 
 Reason = tuple[Rule, str, str | None]
-"""Why a name means nothing in a formula: rule, message, hint."""
+"""Why a name is undefined in a formula: rule, message, hint."""
 
 
 @record(eq=False)
 class Formulas:
-    """Checks formulas. `known` says which names mean something, `why_not` what to report of another."""
+    """The check of formulas. `known` tests whether a name is defined, `why_not` returns the report of any other."""
 
     findings: Findings
     facts: CheckedFacts
@@ -45,7 +45,6 @@ class Formulas:
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
     def fact(self, fact: s.Fact) -> None:
-        """Check a fact."""
         match fact:
             case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
                 self.quantity(a)
@@ -75,7 +74,7 @@ class Formulas:
                     message = f"`{shown(expr)}` has no value: {problem}"
                     self.findings.add(rules.BAD_QUANTITY, message, expr.span)
             except EvaluationError:
-                # Comparisons, and numbers that are too large, are seen to elsewhere.
+                # Comparisons, and numbers that are too large, are reported elsewhere.
                 pass
 
     def _find(self, expr: s.Expr) -> Kind | None:
@@ -135,8 +134,8 @@ class Formulas:
             return None
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            known = FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE]
-            hint = growth_hint(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, known)
+            functions = FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE]
+            hint = growth_hint(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, functions)
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         arity = FUNCTIONS[name]
@@ -162,7 +161,7 @@ class Formulas:
         return None
 
     def _with_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
-        """A cost at sizes that the claim sets, each once."""
+        """Check a cost at sizes that the claim sets, each once."""
         settable = _settable(algorithm, library)
         for place, (name, value) in enumerate(expr.sizes):
             if name not in settable:
@@ -176,26 +175,26 @@ class Formulas:
 
 
 def _settable(algorithm: s.Algorithm, library: Library) -> list[str]:
-    """The names that a claim may set in a cost of an algorithm; P of a grid whose extents are in terms of it."""
+    """Return the names that a claim may set in a cost of an algorithm; P of a grid whose extents depend on it."""
     signature = library.signatures[algorithm]
     symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.names(algorithm.grid)]
     return [*signature.size_names, *signature.indices, *symbols]
 
 
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
-    """Report a metric that is not one of those allowed."""
+    """Report a metric that is not allowed."""
     if metric not in allowed:
         hint = findings.closest(metric, allowed) or "they are " + ", ".join(allowed)
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
 def formulas_of(body: BodyContext) -> Formulas:
-    """Formulas about the algorithm at hand, in the names in sight and the machine symbols."""
+    """Return a checker of formulas about the present algorithm, in the names in scope and the machine symbols."""
 
-    def known(name: str) -> bool:
+    def is_known(name: str) -> bool:
         symbol = body.scope.find(name)
         if symbol is None or (symbol.role is Role.ARRAY and name in MACHINE_SYMBOLS):
-            # An array named L has no value that a formula could be in.
+            # An array named L has no value for a formula.
             return name in MACHINE_SYMBOLS or name in body.library.cost_symbols
         return symbol.type is Kind.STATIC
 
@@ -203,18 +202,18 @@ def formulas_of(body: BodyContext) -> Formulas:
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
-            given = symbol.role is Role.SCALAR and symbol.type is Kind.INT
-            hint = f"a size that the caller gives is declared `{expr.id}: size`" if given else None
+            is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT
+            hint = f"a size that the caller gives is declared `{expr.id}: size`" if is_int else None
             return name_rules.NOT_A_SIZE, message, hint
         if not body.first_time(expr.id):
             return None
-        names = body.scope.names(lambda each: each.type is Kind.STATIC)
+        names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
         hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
 
-    return Formulas(body.findings, body.facts, known, why_not)
+    return Formulas(body.findings, body.facts, is_known, why_not)
 
 
 def check_contract(body: BodyContext) -> None:
@@ -231,7 +230,7 @@ def check_contract(body: BodyContext) -> None:
 
 
 def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
-    """Check what an `ensures` bounds: a metric, or `time(P)`, the time on P or on so many processors as a size says."""
+    """Check the subject of an `ensures`: a metric, or `time(P)`, the time on P or on a size's number of processors."""
     processors = ensures.processors
     if ensures.metric in {*ON_MACHINE} - {"time"}:
         hint = claim_hint(ensures.metric, body.algorithm.name)
@@ -250,49 +249,49 @@ def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
 
 def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> None:
     """Check an extern's declaration."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for parameter in extern.parameters:
         if not isinstance(parameter.type, s.ScalarType) or parameter.local or parameter.mode != "in":
             message = f"`{parameter.name}` of the extern `{extern.name}` is not a `real` or `int` passed in"
             findings.add(rules.EXTERN, message, parameter.span)
-        if parameter.name in seen:
+        if parameter.name in names:
             message = f"`{extern.name}` has two parameters called `{parameter.name}`"
             findings.add(name_rules.DUPLICATE, message, parameter.span)
-        seen.add(parameter.name)
+        names.add(parameter.name)
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is data; the cost of an extern is in symbols given at `--at`"
         return name_rules.NOT_A_SIZE, message, None
 
-    formulas = Formulas(findings, facts, lambda name: name not in seen, why_not)
+    formulas = Formulas(findings, facts, lambda name: name not in names, why_not)
     for amount, metric in extern.costs:
         formulas.quantity(amount)
         check_metric(findings, metric, DECLARABLE, amount.span)
 
 
 def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
-    """Check a claim: metrics of algorithms in sight, in their sizes, machine symbols and cost symbols."""
+    """Check a claim: metrics of visible algorithms, in their sizes, machine symbols and cost symbols."""
     costs = costs_in(claim)
-    named = [each.arguments[0].id for each in costs if isinstance(each.arguments[0], s.Name)]
-    known = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
+    named = [cost.arguments[0].id for cost in costs if isinstance(cost.arguments[0], s.Name)]
+    defined = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
     for name, cost in zip(named, costs, strict=True):
-        given = dict(cost.sizes)
-        known.update(s.names(tuple(given.values())))
+        sizes = dict(cost.sizes)
+        defined.update(s.names(tuple(sizes.values())))
         if name in library.visible:
             signature = library.signatures[library.visible[name]]
-            known.update({*signature.size_names, *signature.indices} - given.keys())
+            defined.update({*signature.size_names, *signature.indices} - sizes.keys())
         if cost.function in ON_MACHINE and claim.on is None:
             message = f"the {cost.function} of an algorithm is that on a machine"
             findings.add(rules.BAD_CLAIM, message, cost.span, 'say which: on "gtx-580@double" (`archline machines`)')
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, known)
+        return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, defined)
 
-    of_algorithms = [each for each in _of_a_name(claim) if s.names(each.arguments) <= library.visible.keys()]
-    for each in of_algorithms:
-        check_metric(findings, each.function, CLAIMABLE, each.span)
-    if any(each.function not in CLAIMABLE for each in of_algorithms):
+    of_algorithms = [call for call in _of_a_name(claim) if s.names(call.arguments) <= library.visible.keys()]
+    for call in of_algorithms:
+        check_metric(findings, call.function, CLAIMABLE, call.span)
+    if any(call.function not in CLAIMABLE for call in of_algorithms):
         return
     if not named:
         message = "this claim refers to no algorithm"
@@ -301,10 +300,10 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     if not library.complete or any(name in library.lost for name in named):
         return
     if not all(name in library.visible for name in named):
-        # The unknown algorithm is reported; its sizes are not known, so no name is.
-        known.update(s.names((claim.left, claim.right)))
-        known.update(name for name, _ in claim.at)
-    known_names = known.__contains__
+        # The unknown algorithm is reported; its sizes are unknown, so no name is reported.
+        defined.update(s.names((claim.left, claim.right)))
+        defined.update(name for name, _ in claim.at)
+    known_names = defined.__contains__
     formulas = Formulas(findings, facts, known_names, why_not, library)
     formulas.quantity(claim.left)
     formulas.quantity(claim.right)
@@ -319,23 +318,23 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
 
 def costs_in(claim: s.Claim) -> list[s.Call]:
-    """The costs of algorithms that a claim speaks of, `metric(algorithm)`, from the left to the right."""
-    return [each for each in _of_a_name(claim) if each.function in CLAIMABLE]
+    """Return the costs of algorithms in a claim, `metric(algorithm)`, from left to right."""
+    return [call for call in _of_a_name(claim) if call.function in CLAIMABLE]
 
 
 def _of_a_name(claim: s.Claim) -> list[s.Call]:
-    """The calls in a claim of which a name is the only argument."""
-    calls = (each for each in s.nodes((claim.left, claim.right)) if isinstance(each, s.Call))
-    return [each for each in calls if [*map(type, each.arguments)] == [s.Name]]
+    """Return the calls in a claim whose only argument is a name."""
+    calls = (node for node in s.nodes((claim.left, claim.right)) if isinstance(node, s.Call))
+    return [call for call in calls if [*map(type, call.arguments)] == [s.Name]]
 
 
 def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
-    """The free symbols in the costs of externs, and where each first stands."""
-    found: dict[str, Span] = {}
+    """Return the free symbols in the costs of externs, with the first place of each."""
+    symbols: dict[str, Span] = {}
 
     for extern in externs:
         for amount, _ in extern.costs:
             for name in (leaf for leaf in leaves(amount) if isinstance(leaf, s.Name)):
                 if name.id not in MACHINE_SYMBOLS and name.id != "pi":
-                    found.setdefault(name.id, name.span)
-    return found
+                    symbols.setdefault(name.id, name.span)
+    return symbols

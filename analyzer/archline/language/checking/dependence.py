@@ -1,7 +1,7 @@
-"""What processors of a group must agree on: that they reach a call, its root, distance, and sizes of buffers.
+"""Processors of a group must agree on calls: that they reach them, roots, distances, and sizes of buffers.
 
-What such a value depends on is followed through `let` names, loops, registers that are set once, and arguments of
-calls. That a guard or a size differs is reported where it does at sample sizes; what data decides is left to runs.
+The dependences of such a value are followed through `let` names, loops, registers that are set once, and arguments of
+calls. Differences of guards and sizes are reported if they occur at sample sizes; decisions by data are left to runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Point = Mapping[str, int]
 
 @record(eq=False)
 class WholeFile:
-    """The algorithms of a file, and what is known of all that they may call."""
+    """The algorithms of a file, and facts about all that they may call."""
 
     algorithms: Mapping[s.Algorithm, None]
     signatures: Mapping[s.Algorithm, Signature]
@@ -60,32 +60,32 @@ class WholeFile:
 
 
 def check_agreement(program: WholeFile) -> None:
-    """Report what differs within groups, and note what callers of each algorithm must agree on."""
+    """Report differences within groups, and note the values that callers of each algorithm must agree on."""
     for algorithm in program.algorithms:
         _agreement(program, algorithm)
 
 
 def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
-    known = program.facts.agreements
-    if algorithm not in known:
-        # A recursive call asks nothing that the first one does not.
+    agreements = program.facts.agreements
+    if algorithm not in agreements:
+        # A recursive call needs nothing that the first one does not.
         axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm))
-        known[algorithm] = Agreement((), axes, None)
+        agreements[algorithm] = Agreement((), axes, None)
         if algorithm.grid and algorithm in program.algorithms:
-            known[algorithm] = _Pass(program, algorithm).run()
-    return known[algorithm]
+            agreements[algorithm] = _Pass(program, algorithm).run()
+    return agreements[algorithm]
 
 
 def _communicates(program: WholeFile, algorithm: s.Algorithm) -> bool:
     every = (algorithm, *reached(partial(called, program.facts), algorithm))
-    return any(s.find(tuple(each.body for each in every), s.Communicate))
+    return any(s.find(tuple(member.body for member in every), s.Communicate))
 
 
 @record(eq=False)
 class _Guard:
-    """A condition or a loop on the way to a statement; `others` are the other branches.
+    """A condition or a loop on the path to a statement; `others` are the other branches.
 
-    `reached` are a condition and its truth, or the variable of a loop; None where they are not known.
+    `reached` is a condition and its truth, or a loop; None if unknown.
     """
 
     reached: tuple[s.Expr, bool] | s.Loop | None
@@ -95,30 +95,30 @@ class _Guard:
 
     @property
     def parts(self) -> tuple[s.Expr, ...]:
-        """What it depends on."""
+        """The expressions that the guard depends on."""
         return self.reached[:1] if isinstance(self.reached, tuple) else self.bounds
 
     @property
     def value(self) -> s.Expr | None:
-        """The condition that decides which processors get through: where it differs, so do they."""
+        """The condition that decides which processors get through: if it differs, so do they."""
         reached = self.reached
         if isinstance(reached, tuple):
             return reached[0]
         if reached is None or reached.down or not isinstance(reached.lo, s.Integer):
             return None
-        # Loops that end before they begin are the same.
+        # Loops that end before they begin are equal.
         return s.Call("max", self.bounds[:2], span=reached.span)
 
     def lets(self, point: Point) -> bool:
-        """Whether the processor at a point gets through. Raises EvaluationError where that is not known."""
+        """Whether the processor at a point gets through. Raises EvaluationError if that is unknown."""
         match self.reached:
             case (condition, truth):
-                found = holds(condition, point)
-                if found is None:
+                decided = holds(condition, point)
+                if decided is None:
                     raise EvaluationError("not decided", condition)
-                return found is truth
+                return decided is truth
             case s.Loop(variable=variable, down=down):
-                lo, hi, step = (evaluate_static(each, point) for each in self.bounds)
+                lo, hi, step = (evaluate_static(bound, point) for bound in self.bounds)
                 return point[variable] in (range(lo, hi - 1, -step) if down else range(lo, hi, step))
             case None:
                 return True
@@ -126,9 +126,9 @@ class _Guard:
 
 @dataclass(eq=False)
 class _Pass(StatementVisitor[None, None]):
-    """One algorithm on a grid: the visible names by kind, and the path to the current statement.
+    """The pass over an algorithm on a grid: the visible names by kind, and the path to the current statement.
 
-    `splits` has the axes of the groups of splits around, `along` the axes along which messages go.
+    `splits` has the axes of the groups of surrounding splits, `along` the axes along which messages go.
     """
 
     program: WholeFile
@@ -143,7 +143,6 @@ class _Pass(StatementVisitor[None, None]):
     output: Span | None = None
 
     def run(self) -> Agreement:
-        """Follow the algorithm."""
         signature = self.program.signatures[self.algorithm]
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
         self._data = data_registers(self.program.facts, self.algorithm)
@@ -165,7 +164,7 @@ class _Pass(StatementVisitor[None, None]):
     # Statements
     @contextmanager
     def _inside(self) -> Iterator[None]:
-        """A block, with which its names, its guards and its part of the path end."""
+        """Enter a block, with which its names, its guards and its part of the path end."""
         before = dict(self.names), list(self.guards), list(self.path)
         try:
             yield
@@ -173,7 +172,7 @@ class _Pass(StatementVisitor[None, None]):
             self.names, self.guards, self.path = before
 
     def _under(self, guard: _Guard, frame: Frame) -> None:
-        """What follows in this block is under a guard, which is a frame of the path."""
+        """Put the rest of this block under a guard, which is a frame of the path."""
         self.guards.append(guard)
         self.path.append(frame)
 
@@ -195,8 +194,8 @@ class _Pass(StatementVisitor[None, None]):
     def transfer(self, transfer: s.Transfer, place: None = None) -> None:
         if transfer.direction == "output":
             places = transfer.target.subscripts if isinstance(transfer.target, s.Element) else ()
-            ends = (end for each in places if isinstance(each, s.Slice) for end in (each.lo, each.hi, each.step))
-            if self._by_data(transfer.when, *ends, *(each for each in places if not isinstance(each, s.Slice))):
+            ends = (end for piece in places if isinstance(piece, s.Slice) for end in (piece.lo, piece.hi, piece.step))
+            if self._by_data(transfer.when, *ends, *(piece for piece in places if not isinstance(piece, s.Slice))):
                 self.output = self.output or transfer.span
 
     def invoke(self, invoke: s.Invoke, place: None = None) -> None:
@@ -208,12 +207,12 @@ class _Pass(StatementVisitor[None, None]):
 
     def local(self, local: s.Local, place: None = None) -> None:
         self.simple(local)
-        # A register that is set once is as good as a `let`.
+        # A register that is set once is equivalent to a `let`.
         if local.integer and local.name not in self._changed:
             self._name(local.name, local.value)
 
     def _name(self, name: str, value: s.Expr | None) -> None:
-        """Let a name stand for a value that the sizes and coordinates decide."""
+        """Define a name as a value that the sizes and coordinates decide."""
         if value is not None and not self._of_data(value):
             self.names[name] = self._inlined(value)
             self.path.append(LetDefinition(name, value))
@@ -232,28 +231,28 @@ class _Pass(StatementVisitor[None, None]):
     def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
         with self._inside():
             for branch in branches:
-                others = tuple(each for other in branches if other is not branch for each in other.body)
+                siblings = tuple(inner for sibling in branches if sibling is not branch for inner in sibling.body)
                 with self._inside():
-                    self._tested(branch, True, others)
+                    self._tested(branch, True, siblings)
                     self._block(branch.body)
-                self._tested(branch, False, others)
+                self._tested(branch, False, siblings)
 
-    def _tested(self, branch: s.Branch, truth: bool, others: tuple[s.Stmt, ...]) -> None:
-        """What follows is in a branch, or behind its test."""
+    def _tested(self, branch: s.Branch, truth: bool, siblings: tuple[s.Stmt, ...]) -> None:
+        """Put the rest of this block in a branch, or after its test."""
         condition = branch.condition
         if condition is None:
             return
         if self._of_data(condition):
-            self._under(_Guard(None, others=others, data=True), Opaque())
+            self._under(_Guard(None, others=siblings, data=True), Opaque())
         else:
-            guard = _Guard((self._inlined(condition), truth), others=others)
+            guard = _Guard((self._inlined(condition), truth), others=siblings)
             self._under(guard, Requirement(condition, truth))
 
     def split(self, split: s.Split, place: None = None) -> None:
-        """In its block the axis and P mean something else; what they meant outside is not followed."""
+        """Check a split: in its block the axis and P have other values; their outer ones are not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
         with self._inside():
-            self.guards = [_Guard(None, data=each.data) for each in self.guards]
+            self.guards = [_Guard(None, data=guard.data) for guard in self.guards]
             self.names = {name: substituted(value, before) for name, value in self.names.items()}
             self.path.append(Opaque())
             self.splits[split.group] = self.splits.get(split.axis, split.axis)
@@ -267,80 +266,82 @@ class _Pass(StatementVisitor[None, None]):
             invoke = facts.collectives[statement].invoke
             self._call(statement.span, invoke.call, invoke.along, statement)
             return
-        sizes = [extent for each in buffers_of(statement) for extent in facts.shapes.get(each, ())]
-        partners = [each for each in statement.clauses if each.keyword != "into"]
-        conditions = [each.when for each in partners if each.when is not None]
-        self._note_data(statement.span, *sizes, *conditions, *(value for each in partners for value in each.values))
+        sizes = [extent for buffer in buffers_of(statement) for extent in facts.shapes.get(buffer, ())]
+        partners = [clause for clause in statement.clauses if clause.keyword != "into"]
+        conditions = [clause.when for clause in partners if clause.when is not None]
+        self._note_data(statement.span, *sizes, *conditions, *(value for clause in partners for value in clause.values))
         for clause in partners:
             for axis, at in zip(self._axes, clause.values, strict=False):
                 if not isinstance(at, s.Name) or at.id != axis:
                     self.along.add(axis)
 
     def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
-        """Note where the data decides what messages there are."""
+        """Note a place where the data decides which messages exist."""
         if self.data is None and (certain or self._by_data(*values)):
             self.data = span
 
     def _by_data(self, *values: s.Expr | None) -> bool:
-        """Whether the data decides some values, or whether the statement at hand is reached."""
-        return any(each.data for each in self.guards) or any(self._of_data(each) for each in values if each is not None)
+        """Whether the data decides some values, or whether the present statement is reached."""
+        return any(guard.data for guard in self.guards) or any(
+            self._of_data(item) for item in values if item is not None
+        )
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
-        known = _agreement(self.program, callee)
-        if self.output is None and (known.output is not None or self._by_data()):
+        agreement = _agreement(self.program, callee)
+        if self.output is None and (agreement.output is not None or self._by_data()):
             self.output = span
-        if not known.axes:
+        if not agreement.axes:
             return
-        given = self.program.facts.bindings.get(call, {})
-        needed = s.names(tuple(need.value for need in known.needs))
-        moved = [value for name, value in given.items() if value is not None and name != "P"]
-        self._note_data(span, *moved, certain=known.data is not None or None in given.values())
-        group = tuple(each.id for each in along) or tuple(self._axes)
+        passed = self.program.facts.bindings.get(call, {})
+        needed = s.names(tuple(need.value for need in agreement.needs))
+        moved = [value for name, value in passed.items() if value is not None and name != "P"]
+        self._note_data(span, *moved, certain=agreement.data is not None or None in passed.values())
+        group = tuple(name.id for name in along) or tuple(self._axes)
         what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
         same = len(callee.grid) == len(group)
         at = {axis.name: (group[place],) if same else group for place, axis in enumerate(callee.grid)}
-        joined = tuple(axis for each in at if each in known.axes for axis in at[each])
+        joined = tuple(axis for callee_axis in at if callee_axis in agreement.axes for axis in at[callee_axis])
         self.along |= {self.splits.get(axis, axis) for axis in joined}
         if not self._participation(span, joined, what):
             return
-        inlined = {name: self._inlined(value) for name, value in given.items() if value is not None}
+        inlined = {name: self._inlined(value) for name, value in passed.items() if value is not None}
         self._arguments(span, callee, inlined, group, collective)
         for place, axis in enumerate(callee.grid):
             inlined[axis.name] = s.Name(group[place] if same else f"{axis.name}'", span=span)
         inlined |= {name: s.Name(f"{name}'", span=span) for name in needed - inlined.keys() - {"P"}}
-        for need in known.needs:
-            axes = tuple(axis for each in need.axes for axis in at[each])
+        for need in agreement.needs:
+            axes = tuple(axis for callee_axis in need.axes for axis in at[callee_axis])
             what = need.what if need.what.startswith("in `") else f"in `{callee.name}` {need.what}"
             self._need(Need(substituted(need.value, inlined), axes, need.rule, what), span)
 
     def _arguments(
-        self, span: Span, callee: s.Algorithm, given: Mapping[str, s.Expr], group: tuple[str, ...],
+        self, span: Span, callee: s.Algorithm, passed: Mapping[str, s.Expr], group: tuple[str, ...],
         collective: s.Communicate | None,
     ) -> None:  # fmt: skip
-        """The root or distance of a collective, and the sizes of its buffers."""
-        name, where = callee.name, " and ".join(f"`{each}`" for each in group)
+        """Check the root or distance of a collective, and the sizes of its buffers."""
+        name, where = callee.name, " and ".join(f"`{axis}`" for axis in group)
         values: list[tuple[s.Expr, Span]] = []
         if collective is not None:
             name = collective.operation
-            clauses = [each for each in collective.clauses if each.keyword in ("by", "from", "onto")]
-            values = [(self._inlined(each.values[0]), each.span) for each in clauses]
-            if all(each.keyword != "counts" for each in collective.clauses):
+            clauses = [clause for clause in collective.clauses if clause.keyword in ("by", "from", "onto")]
+            values = [(self._inlined(clause.values[0]), clause.span) for clause in clauses]
+            if all(clause.keyword != "counts" for clause in collective.clauses):
                 for size in self.program.signatures[callee].size_names:
-                    if size in given:
+                    if size in passed:
                         what = f"{_article(name)} along {where} cannot have a buffer of a size"
-                        self._need(Need(given[size], group, rules.UNEQUAL_BUFFERS, what), span)
+                        self._need(Need(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
-            values = [(given[each], span) for each in self.program.signatures[callee].indices if each in given]
+            values = [(passed[index], span) for index in self.program.signatures[callee].indices if index in passed]
         for value, at in values:
             shifts = name.startswith("shift")
             rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
             self._need(Need(value, group, rule, f"{_article(name)} along {where} cannot {text}"), at)
 
     def _need(self, need: Need, span: Span) -> None:
-        """Report what differs within a group; what parameters of this algorithm decide is for its callers."""
+        """Report differences within a group; decisions by parameters of this algorithm are left to its callers."""
         depends = [axis for axis in need.axes if axis in s.names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
@@ -349,23 +350,25 @@ class _Pass(StatementVisitor[None, None]):
                 self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
             loops = {
-                loop.variable for loop in (each.reached for each in self.guards) if loop and not isinstance(loop, tuple)
+                loop.variable
+                for loop in (guard.reached for guard in self.guards)
+                if loop and not isinstance(loop, tuple)
             }
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
             self.needs.append(Need(substituted(need.value, apart), need.axes, need.rule, need.what))
 
     def _participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
-        """Report a call that some of a group do not reach; whether there is nothing to report."""
-        where = " and ".join(f"`{each}`" for each in group)
+        """Report a call that only a part of a group reaches; return whether there is nothing to report."""
+        where = " and ".join(f"`{axis}`" for axis in group)
         text = f"{what} along {where} cannot be reached under a condition"
         for number, guard in enumerate(self.guards):
             depends = [axis for axis in group if axis in s.names(guard.parts)]
             if depends:
-                found = self._missing(group, number)
-                if found is not None:
-                    mixed = any(self._joins(each) for each in guard.others)
+                difference = self._missing(group, number)
+                if difference is not None:
+                    mixed = any(self._joins(sibling) for sibling in guard.others)
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
-                    self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{found}", span)
+                    self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{difference}", span)
                     return False
             elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
                 value = guard.value
@@ -374,14 +377,13 @@ class _Pass(StatementVisitor[None, None]):
         return True
 
     def _joins(self, statement: s.Stmt) -> bool:
-        """Whether a statement holds a call on the grid, or a collective."""
         callees = called(self.program.facts, statement)
-        return any(each.grid and _agreement(self.program, each).axes for each in callees)
+        return any(callee.grid and _agreement(self.program, callee).axes for callee in callees)
 
     # Samples
     def _groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
-        """The processors of a group at sample points of the way to the statement at hand."""
-        for point in sorted(points, key=lambda each: (each["P"], sum(each.values()))):
+        """Yield the processors of a group at sample points of the path to the present statement."""
+        for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP)
             yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
@@ -389,11 +391,11 @@ class _Pass(StatementVisitor[None, None]):
     def _apart(
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
-        """The values of the processors of a group that get through guards, and one that has each: where they differ."""
+        """Return the values of a group's processors that get through guards, with a point for each; empty if equal."""
         sampler = self.program.sampler
-        found = self._differing(group, guards, value, sampler.points(self.path))
-        # Where they differ at some sizes, the smallest are reported.
-        return found and (self._differing(group, guards, value, sampler.small(self.path)) or found)
+        differing = self._differing(group, guards, value, sampler.points(self.path))
+        # If they differ at some sizes, the smallest are reported.
+        return differing and (self._differing(group, guards, value, sampler.small(self.path)) or differing)
 
     def _differing(
         self,
@@ -404,33 +406,33 @@ class _Pass(StatementVisitor[None, None]):
     ) -> dict[object, Point]:
         try:
             for members in self._groups(group, points):
-                seen: dict[object, Point] = {}
-                for each in members:
-                    if all(guard.lets(each) for guard in guards):
-                        seen.setdefault(value(each), each)
-                if len(seen) > 1:
-                    return seen
+                values: dict[object, Point] = {}
+                for member in members:
+                    if all(guard.lets(member) for guard in guards):
+                        values.setdefault(value(member), member)
+                if len(values) > 1:
+                    return values
         except EvaluationError:
             pass
         return {}
 
     def _missing(self, group: tuple[str, ...], number: int) -> str | None:
-        """Two processors of which one gets through the guard, the other through those before it alone."""
-        found = self._apart(group, self.guards[:number], self.guards[number].lets)
-        if not found:
+        """Return the text about two processors, which differ at this guard for the first time; None without such."""
+        points = self._apart(group, self.guards[:number], self.guards[number].lets)
+        if not points:
             return None
-        yes, no = (_named(found[each], group) for each in (True, False))
-        return f": {yes} gets there, {no} does not{self._sizes(found[True])}"
+        yes, no = (_named(points[gets_through], group) for gets_through in (True, False))
+        return f": {yes} gets there, {no} does not{self._sizes(points[True])}"
 
     def _difference(self, need: Need) -> str | None:
-        """Two processors where the value differs."""
-        found = self._apart(need.axes, self.guards, lambda each: _value(need.value, each))
-        if not found:
+        """Return the text about two processors at which the value differs; None if it does not."""
+        points = self._apart(need.axes, self.guards, lambda point: _value(need.value, point))
+        if not points:
             return None
         # Truth is written in lower case, as programs have it.
-        shown = [(str(value).lower(), _named(each, need.axes)) for value, each in islice(found.items(), 2)]
+        shown = [(str(value).lower(), _named(point, need.axes)) for value, point in islice(points.items(), 2)]
         values = [f"{value} at {place}" for value, place in shown]
-        return f": {', '.join(values)}{self._sizes(next(iter(found.values())))}"
+        return f": {', '.join(values)}{self._sizes(next(iter(points.values())))}"
 
     def _sizes(self, point: Point) -> str:
         return f" (at {_named(point, [name for name in point if name in self._free or name == 'P'])})"
@@ -453,7 +455,7 @@ def _article(name: str) -> str:
 
 
 def _value(expr: s.Expr, point: Point) -> object:
-    """The value of a size, or the truth of a condition."""
+    """Return the value of a size, or the truth of a condition."""
     if isinstance(expr, s.Binary | s.Unary) and expr.op in ("not", "and", "or", "==", "!=", "<", "<=", ">", ">="):
         return holds(expr, point)
     return evaluate_static(expr, point)

@@ -1,4 +1,4 @@
-"""Types of expressions in bodies: what mixes with what, elements and views."""
+"""Types of expressions in bodies are checked here: which kinds mix, elements and views."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ NUMBERS = {
 
 
 def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
-    """The type of an expression, which may be a `whole` array, noted in the facts; None if something was reported."""
-    found = _element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
-    if found is not None:
-        body.facts.types[expr] = found
-    return found
+    """Return the type of an expression, which may be a `whole` array, and note it; None if something was reported."""
+    type_ = _element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
+    if type_ is not None:
+        body.facts.types[expr] = type_
+    return type_
 
 
 def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
-    """The kind of an expression that must be a number."""
-    found = type_of(body, expr, whole=False)
+    """Return the kind of an expression that must be a number."""
+    type_ = type_of(body, expr, whole=False)
     what = f"`{shown(expr)}` is {{}}, where a number is expected"
-    if isinstance(found, ViewType):
+    if isinstance(type_, ViewType):
         body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
         return None
-    if found is Kind.BOOL:
+    if type_ is Kind.BOOL:
         body.report(rules.CONDITION, what.format("a condition"), expr.span)
         return None
-    if found is Kind.OPERATOR:
+    if type_ is Kind.OPERATOR:
         hint = f"an update with it is written `x[i] {shown(expr)}= y[i]`"
         body.report(rules.WRONG_KIND, what.format("an operator"), expr.span, hint)
         return None
-    return found
+    return type_
 
 
 def number(body: BodyContext, expr: s.Expr) -> Kind | None:
-    """The kind of a number to compute with, which an element of `any[w]` is not."""
+    """Return the kind of a number to compute with, which an element of `any[w]` is not."""
     kind = scalar(body, expr)
     if kind is not Kind.ANY:
         return kind
@@ -65,14 +65,14 @@ def number(body: BodyContext, expr: s.Expr) -> Kind | None:
 
 def condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
-    found = type_of(body, expr)
-    if found is not None and found is not Kind.BOOL:
+    type_ = type_of(body, expr)
+    if type_ is not None and type_ is not Kind.BOOL:
         message = f"`{shown(expr)}` is not a condition"
         body.report(rules.CONDITION, message, expr.span, "compare it with something")
 
 
 def integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
-    """The kind of an expression that must be an integer, known or data; `what` it is for."""
+    """Return the kind of an expression that must be an integer, static or data; `what` names it."""
     with body.expecting(integers=True):
         kind = number(body, expr)
     if kind is Kind.REAL:
@@ -82,7 +82,7 @@ def integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
 
 
 def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
-    """Check an expression that must be an integer known to the analysis; `what` it is for."""
+    """Check an expression that must be an integer known to the analysis; `what` names it."""
     with body.expecting(integers=True):
         kind = number(body, expr)
     if kind in (Kind.INT, Kind.REAL):
@@ -94,7 +94,7 @@ def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
 
 
 def accepts(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool:
-    """Whether a number of a kind can be stored where another is expected. A literal takes the kind expected."""
+    """Whether a number of a kind can be stored as another kind. A literal takes the expected kind."""
     if is_literal(expr) and expected is not Kind.ANY:
         adopt(body, expr, expected)
         return True
@@ -102,12 +102,12 @@ def accepts(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool
 
 
 def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
-    """What to write where an integer meets a real."""
+    """Suggest the conversion of an integer that meets a real."""
     return f"write `{shown(rewritten(expr, _as_real))}`" if kind is not Kind.REAL else None
 
 
 def _as_real(part: s.Expr) -> s.Expr | None:
-    """A part of an integer expression as a real; None if roots, logarithms or quotients in it need not be whole."""
+    """Return a part of an integer expression as a real; None if roots, logarithms or quotients need not be integers."""
     if isinstance(part, s.Integer):
         return s.Real(f"{part.value}.0", span=part.span)
     whole = getattr(part, "op", "") in ("^", "//", "%")
@@ -122,7 +122,7 @@ def is_literal(expr: s.Expr) -> bool:
 
 
 def adopt(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
-    """Give a literal the kind of what it meets."""
+    """Give a literal the kind of its operation."""
     body.facts.types[expr] = kind
     if isinstance(expr, s.Unary):
         adopt(body, expr.operand, kind)
@@ -203,8 +203,8 @@ def _power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kin
     return None
 
 
-def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind | None:
-    """The kind of an operation on numbers of these kinds; integer literals take the kind of the others."""
+def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
+    """Return the kind of an operation on numbers; integer literals take the kind of the other operands."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
     common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
     for operand, kind in zip(operands, kinds, strict=True):
@@ -212,8 +212,8 @@ def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind |
             adopt(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
             message = f"`{shown(operand)}` is {NUMBERS[kind]}, and meets a real"
+            # The kind is that of the corrected operation, so that further integers in it are reported too.
             body.report(rules.MIXED, message, operand.span, conversion_hint(operand, kind))
-            return None
     return common
 
 
@@ -239,7 +239,7 @@ def _call(body: BodyContext, expr: s.Call) -> ExprType | None:
 
 
 def report_unknown_function(body: BodyContext, call: s.Call) -> None:
-    """Report a call of something that is not defined, unless what could not be read may define it."""
+    """Report a call of an undefined function, unless text that could not be read may define it."""
     library = body.library
     if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
         return
@@ -251,7 +251,7 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:
-    """Check a call of an extern; its result's kind."""
+    """Check a call of an extern; return its result's kind."""
     body.facts.targets[call] = extern
     if len(call.arguments) != len(extern.parameters):
         message = f"`{extern.name}` takes {counted(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
@@ -283,12 +283,12 @@ def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
         count = "2 arguments or more" if expected is None else counted(expected, "argument")
         body.report(rules.INTRINSIC, f"`{expr.function}` takes {count}, not {len(kinds)}", expr.span)
         return None
-    known = [kind for kind in kinds if kind is not None]
-    if len(known) < len(kinds):
+    numbers = [kind for kind in kinds if kind is not None]
+    if len(numbers) < len(kinds):
         return None
-    function, first, kind = expr.function, expr.arguments[0], known[0]
+    function, first, kind = expr.function, expr.arguments[0], numbers[0]
     if function in ("min", "max"):
-        return meet(body, list(expr.arguments), known)
+        return meet(body, list(expr.arguments), numbers)
     if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind
     if function == "real_of":
@@ -381,12 +381,12 @@ def _reshape(body: BodyContext, expr: s.Reshape) -> ExprType | None:
 
 
 def base_symbol(body: BodyContext, expr: s.Expr) -> SymbolEntry | None:
-    """The array that a view views, or the register that a name names; None where it is neither."""
+    """Return the array of a view, or the register that a name denotes; None for anything else."""
     match expr:
         case s.Name(id=name) | s.Element(array=name):
             symbol = body.scope.find(name)
-            known = symbol is not None and (isinstance(symbol.type, ViewType) or symbol.role is Role.REGISTER)
-            return symbol if known else None
+            is_base = symbol is not None and (isinstance(symbol.type, ViewType) or symbol.role is Role.REGISTER)
+            return symbol if is_base else None
         case s.Reshape(base=base):
             return base_symbol(body, base)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():

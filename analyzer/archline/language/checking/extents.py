@@ -1,4 +1,4 @@
-"""Extents of views as expressions: built, compared, shown."""
+"""Extents of views are built, compared and shown here as expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from archline.language.model import Kind
 
 
 def length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
-    """How many entries of a dimension of the given extent a slice keeps."""
+    """Return the number of entries that a slice keeps of a dimension of the given extent."""
     if piece.lo is None or piece.hi is None:
         count = extent
     elif piece.by_length:
@@ -31,14 +31,14 @@ def length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
 
 
 def integer(facts: CheckedFacts, value: int, span: Span) -> s.Expr:
-    """A literal."""
+    """Return a literal."""
     node = s.Integer(value, span=span)
     facts.types[node] = Kind.STATIC
     return node
 
 
 def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
-    """`left op right`, one of + - * //, without neutral operands."""
+    """Return `left op right`, one of + - * //, without neutral operands: n + 0 -> n, 1*n -> n, 3 - 1 -> 2."""
     match op, left, right:
         case "+" | "-", _, s.Integer(value=0):
             return left
@@ -63,7 +63,7 @@ _LONGEST_SHOWN = 72
 
 
 def shown(expr: s.Expr) -> str:
-    """An expression as messages show it, cut where it is very long."""
+    """Format an expression for messages, cut if it is very long."""
     text = format_expression(expr)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
@@ -74,7 +74,7 @@ Bindings = Mapping[str, s.Expr | None]
 def agree(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
     """Report two extents, in names of this scope, that differ at every sample point.
 
-    `message` says what they are, with the places {0} and {1} for them.
+    `message` describes them, with the places {0} and {1} for their texts.
     """
     if body.facts.types.get(expected) is Kind.STATIC:
         difference = disagreement(body, expected, actual, {})
@@ -84,12 +84,12 @@ def agree(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, messa
 
 
 def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
-    """How two extents differ at a sample point, if they do at every one.
+    """Return how two extents differ at a sample point, if they do at every one.
 
-    `bindings` gives the names of the first extent where it stands in a callee's names.
+    `bindings` gives the names of the first extent if that is in a callee's names.
     """
-    known = {name: value for name, value in bindings.items() if value is not None}
-    if same(substituted(expected, known), actual) or body.facts.types.get(actual) is not Kind.STATIC:
+    bound_values = {name: value for name, value in bindings.items() if value is not None}
+    if same(substituted(expected, bound_values), actual) or body.facts.types.get(actual) is not Kind.STATIC:
         return None
     if any(isinstance(leaf, s.Name) and bindings.get(leaf.id, leaf) is None for leaf in leaves(expected)):
         return None
@@ -97,21 +97,21 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
     def difference(point: Mapping[str, int]) -> str | None:
         try:
             needed = evaluate_static(expected, _inside(bindings, point))
-            found = evaluate_static(actual, point)
+            got = evaluate_static(actual, point)
         except EvaluationError:
             return None
-        return None if needed == found else f"{needed} and {found}{_at(point, actual, expected, bindings)}"
+        return None if needed == got else f"{needed} and {got}{_at(point, actual, expected, bindings)}"
 
     differences = [difference(point) for point in body.points()]
     if not differences or None in differences:
         return None
     # An example with several processors and small sizes is the clearest.
-    small = sorted(body.sampler.small(body.path), key=lambda each: (each.get("P") == 1, sum(each.values())))
+    small = sorted(body.sampler.small(body.path), key=lambda point: (point.get("P") == 1, sum(point.values())))
     return next(filter(None, map(difference, small)), differences[0])
 
 
 def _inside(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:
-    """The callee's names at a point of the caller; P is the same in both."""
+    """Return the callee's names at a point of the caller; P is the same in both."""
     if not bindings:
         return point
     inner = {"P": point["P"]} if "P" in point else {}
@@ -126,6 +126,6 @@ def _at(point: Mapping[str, int], actual: s.Expr, expected: s.Expr, bindings: Bi
     for leaf in leaves(expected):
         if isinstance(leaf, s.Name):
             value = bindings.get(leaf.id, leaf)
-            names |= {each.id for each in leaves(value or leaf) if isinstance(each, s.Name)}
+            names |= {leaf.id for leaf in leaves(value or leaf) if isinstance(leaf, s.Name)}
     settings = ", ".join(f"{name} = {value}" for name, value in point.items() if name in names)
     return f" at {settings}" if settings else ""

@@ -1,4 +1,4 @@
-"""Sample points: values of the names in sight that satisfy the facts and conditions on a statement's path."""
+"""Sample points give values to the names in scope that satisfy the facts and conditions on a statement's path."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from archline.language import syntax as s
 from archline.records import record
 
 _EMPTY_POINTS: Sequence[dict[str, int]] = 5 * ({},)
-"""Where so many points begin."""
+"""As many points as a sample has, without values."""
 _LARGEST, _SMALL = 24, (2, 3, 4, 6)
-# Frames of the points of one file: a second or two of work. Those that a miss counts as; how many misses there may be.
+# Effort is counted in frames of the points of one file: a second or two of work. Then that of a miss; the maximum
+# number of misses.
 _EFFORT, _MISS, _MISSES = 200_000, 500, 3
 
 
 @record
 class Free:
-    """A size or machine symbol (`least` says from where), or an index (`least` None: any sign)."""
+    """A size or machine symbol (`least` is its minimum), or an index (`least` None: any sign)."""
 
     name: str
     least: int | None
@@ -54,7 +55,7 @@ class Requirement:
 
 @record
 class Opaque:
-    """Something that samples cannot follow; beyond it there are none."""
+    """A frame that samples cannot follow; no point extends beyond it."""
 
 
 Frame = Free | BoundedVariable | LetDefinition | Requirement | Opaque
@@ -62,9 +63,9 @@ Path = list[Frame]
 
 
 def search_on(path: Path) -> SizeSearch | None:
-    """The search for points on a path; None where it has something that samples cannot follow.
+    """Return the search for points on a path; None if it has something that samples cannot follow.
 
-    What has bounds that are data is left without a value, and conditions on it have no points.
+    Names with bounds that are data are left without a value, and conditions on them have no points.
     """
     names: list[str] = []
     facts: list[s.Fact] = []
@@ -107,21 +108,21 @@ class Sampler:
         self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
 
     def points(self, path: Path) -> list[dict[str, int]]:
-        """Up to a few points on a path; none where it has no points or they are not found."""
-        known = len(self._path)
+        """Return at most a few points on a path; empty if it has no points or they are not found."""
+        length = len(self._path)
         # Most often the path has grown by a few frames since the last question.
-        points = self._found(path, self._points, known) if path[:known] == self._path else []
+        points = self._found(path, self._points, length) if path[:length] == self._path else []
         points = points or self._found(path, _EMPTY_POINTS, 0)
         self._path, self._points = list(path), points
         return points
 
     def small(self, path: Path) -> list[dict[str, int]]:
-        """More points on a path, of small sizes."""
+        """Return more points on a path, of small sizes."""
         return [point for most in _SMALL for point in self._found(path, 4 * [*_EMPTY_POINTS], 0, most)]
 
     def _found(self, path: Path, starts: Sequence[dict[str, int]], seed: int, most: int = 0) -> list[dict[str, int]]:
         search, generator = search_on(path), random.Random(seed)
-        found: list[dict[str, int]] = []
+        points: list[dict[str, int]] = []
 
         def draw(name: str, low: int | None, high: int | None) -> int:
             if low is not None and high is not None:
@@ -131,11 +132,11 @@ class Sampler:
             value = 1 + value % most if most else value
             return -value if low is None and generator.random() < 0.3 else value
 
-        for tried, start in enumerate(starts):
-            if search is None or self._effort <= 0 or tried - len(found) > _MISSES:
+        for attempt, start in enumerate(starts):
+            if search is None or self._effort <= 0 or attempt - len(points) > _MISSES:
                 break
             point = search.solve(draw, start)
             self._effort -= len(path) if point is not None else _MISS
             if point is not None:
-                found.append(point)
-        return found
+                points.append(point)
+        return points

@@ -1,4 +1,4 @@
-"""A whole file: what it defines and uses, then each algorithm and claim."""
+"""A whole file is checked: its definitions and uses, then each algorithm and claim."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 
 
 def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = ()) -> Module:
-    """Check a program and what it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
+    """Check a program and the files it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
 
-    `syntax` holds what the parser found wrong. Raises ArchlineError with everything found, in the order of
-    the text, MAX_FINDINGS at most. Sizes that recursion brings down to 0 have that as a fact of their `where`.
+    `syntax` holds the parser's diagnostics. Raises ArchlineError with all findings, in the order of the text, at most
+    MAX_FINDINGS. Sizes that recursion brings down to 0 have that as a fact of their `where`.
     """
     resolve = cache(resolve)
     module, facts = _check_as_written(program, resolve, syntax)
@@ -57,29 +57,29 @@ def _check_as_written(
     complete = used is not None
     modules = used or {}
     algorithms, externs = _definitions(program, modules, findings)
-    about = algorithms or any(isinstance(each, s.Claim) for each in program.items)
+    about = algorithms or any(isinstance(item, s.Claim) for item in program.items)
     if not about and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     shared = _collectives(program, resolve, modules)
-    every = [*modules.values(), *shared]
-    facts = _inherited(every)
+    all_modules = [*modules.values(), *shared]
+    facts = _inherited(all_modules)
     signatures: dict[s.Algorithm, Signature] = {}
-    for module in every:
+    for module in all_modules:
         signatures.update(module.signatures)
     for algorithm in program.algorithms:
         quiet = Findings() if algorithm.name in program.broken else findings
         signatures[algorithm] = signature_of(algorithm, quiet)
-    visible = {name: each for module in modules.values() for name, each in module.algorithms.items()} | algorithms
+    visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     reached = _reached(externs, facts)
     symbols, machine = contracts.cost_symbols(reached), machine_costs(signatures, reached)
-    collectives = {name: each for module in shared for name, each in module.algorithms.items()}
+    collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
     library = Library(visible, collectives, externs, signatures, symbols, machine, _lost(program, visible), complete)
     _check_items(program, library, findings, facts)
-    whole = dict.fromkeys(each for each in program.algorithms if each.name not in program.broken)
+    whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        raise ArchlineError(sorted(findings.diagnostics, key=lambda each: _position(program, each)))
+        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _position(program, diagnostic)))
     facts.shortfalls.update(list_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
@@ -106,7 +106,7 @@ def _position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, in
 
 
 def _used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tuple[str, ...], Module] | None:
-    """The modules a file uses, by path; None if one of them could not be loaded."""
+    """Return the modules a file uses, by path; None if one could not be loaded."""
     modules: dict[tuple[str, ...], Module] = {}
     failed = False
     for item in program.items:
@@ -122,19 +122,19 @@ def _used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tupl
 def _definitions(
     program: s.Program, modules: Mapping[tuple[str, ...], Module], findings: Findings
 ) -> tuple[dict[str, s.Algorithm], dict[str, s.Extern]]:
-    """The file's algorithms, and the externs in sight; reports what is defined twice."""
+    """Return the file's algorithms, and the externs in scope; report names defined twice."""
     origins: dict[str, str] = {}
     externs: dict[str, s.Extern] = {}
     for path, module in modules.items():
         use = next(item for item in program.items if isinstance(item, s.Use) and item.path == path)
-        for other in module.program.items:
-            if isinstance(other, s.Algorithm | s.Extern):
-                if other.name in origins:
-                    message = f"`{'.'.join(path)}` and {origins[other.name]} both define `{other.name}`"
+        for definition in module.program.items:
+            if isinstance(definition, s.Algorithm | s.Extern):
+                if definition.name in origins:
+                    message = f"`{'.'.join(path)}` and {origins[definition.name]} both define `{definition.name}`"
                     findings.add(rules.DUPLICATE, message, use.span)
-                origins.setdefault(other.name, f"`{'.'.join(path)}`")
-            if isinstance(other, s.Extern):
-                externs[other.name] = other
+                origins.setdefault(definition.name, f"`{'.'.join(path)}`")
+            if isinstance(definition, s.Extern):
+                externs[definition.name] = definition
     algorithms: dict[str, s.Algorithm] = {}
     for item in program.items:
         if isinstance(item, s.Algorithm | s.Extern):
@@ -152,7 +152,7 @@ def _definitions(
 
 
 def _collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
-    """The module whose algorithms are the collective operations, where the file has any."""
+    """Return the module whose algorithms are the collective operations, if the file has any."""
     first = next((node for node in s.nodes(program.items) if needs_collectives(node)), None)
     if first is None:
         return []
@@ -173,12 +173,12 @@ def _inherited(modules: Iterable[Module]) -> CheckedFacts:
 
 
 def _reached(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[s.Extern]:
-    """Every extern that the file's algorithms may reach."""
+    """Return every extern that the file's algorithms may reach."""
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
 
 def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
-    """Algorithms that stand in the text, but not in the program, since their headers could not be read."""
+    """Return the algorithms in the text that are not in the program, since their headers could not be read."""
     return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
 
 

@@ -1,4 +1,4 @@
-"""Names and what they stand for."""
+"""Names of a body are symbols with the roles defined here."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 
 
 def machine_symbols(signature: Signature) -> tuple[str, ...]:
-    """The machine symbols that are no sizes or indices of an algorithm of its own."""
+    """Return the machine symbols that are not sizes or indices of the algorithm."""
     return tuple(name for name in MACHINE_SYMBOLS if name not in (*signature.size_names, *signature.indices))
 
 
 def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
-    """Propose how to make the integers of the data in an expression known to the analysis; None if some cannot be."""
+    """Suggest how to make the data integers in an expression known to the analysis; None if some cannot be."""
     hints: list[str | None] = [None for _ in s.find(expr, s.Element)]
     for name in (name for name in s.find(expr, s.Name) if types.get(name) is not Kind.STATIC):
         setters = [statement for statement in s.find(algorithm.body, s.Simple) if name.id in statement.sets]
         constant = all(isinstance(setter, s.Local) for setter in setters)
         match [setter for setter in setters if setter.span.line <= name.span.line]:
             case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
-                own = f"write `let {name.id} = {format_expression(value)}`"
-                hints += [hint_to_know(value, algorithm, types), own]
+                suggestion = f"write `let {name.id} = {format_expression(value)}`"
+                hints += [hint_to_know(value, algorithm, types), suggestion]
             case []:
                 is_parameter = name.id in (parameter.name for parameter in algorithm.parameters) and not setters
                 hints.append(f"declare `{name.id}: size`" if is_parameter else None)
@@ -38,7 +38,7 @@ def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, Ex
 
 
 class Role(Enum):
-    """What kind of definition a name comes from; the value is how messages call it."""
+    """The kind of definition that a name comes from; the value is its name in messages."""
 
     SIZE = "size"
     INDEX = "index"
@@ -60,9 +60,9 @@ class Role(Enum):
 class SymbolEntry:
     """One definition. `shape` holds the extents of an array or view.
 
-    `writable` is false for `in` parameters and views of them, `shared` true for the global arrays of an
-    algorithm on a grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a
-    `let` name of an integer, and `origin` the array that a view views.
+    `writable` is false for `in` parameters and their views, `shared` true for the global arrays of an algorithm on a
+    grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,
+    and `origin` the array that a view views.
     """
 
     name: str
@@ -78,7 +78,7 @@ class SymbolEntry:
 
 
 class SymbolTable:
-    """The names in sight. A block's definitions end with it; `ended` remembers them for hints."""
+    """The names in scope. A block's definitions end with it; `ended` remembers them for hints."""
 
     def __init__(self) -> None:
         self._symbols: dict[str, SymbolEntry] = {}
@@ -86,25 +86,21 @@ class SymbolTable:
         self.ended: dict[str, SymbolEntry] = {}
 
     def find(self, name: str) -> SymbolEntry | None:
-        """What the name stands for here."""
         return self._symbols.get(name)
 
     def define(self, symbol: SymbolEntry) -> None:
-        """Put a definition in the innermost block."""
         self._undo[-1].append((symbol.name, self._symbols.get(symbol.name)))
         self._symbols[symbol.name] = symbol
 
     def enter(self) -> None:
-        """Open a block."""
         self._undo.append([])
 
     def leave(self) -> None:
-        """Close the innermost block."""
         for name, before in reversed(self._undo.pop()):
             self.ended[name] = self._symbols.pop(name)
             if before is not None:
                 self._symbols[name] = before
 
     def names(self, selects: Callable[[SymbolEntry], bool] = lambda _: True) -> Iterable[str]:
-        """The names of the symbols in scope that satisfy a predicate."""
+        """Return the names of the symbols in scope that satisfy a predicate."""
         return [name for name, symbol in self._symbols.items() if selects(symbol)]

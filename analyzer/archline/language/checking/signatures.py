@@ -1,4 +1,4 @@
-"""Which sizes an algorithm has, what binds each, and the names its parameters put in scope."""
+"""Signatures of algorithms have their sizes, what binds each, and the names that parameters put in scope."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundB
 
 
 def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
-    """The signature of an algorithm; reports parameters of the same name and sizes that nothing binds."""
+    """Return the signature of an algorithm; report parameters of the same name and sizes that nothing binds."""
     declared: dict[str, s.Parameter] = {}
     for parameter in algorithm.parameters:
         if parameter.name in declared:
@@ -28,7 +28,7 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
     sizes: dict[str, SizeBinding] = {}
     unbound: set[str] = set()
     for name, span in _names(algorithm):
-        # On a grid P is the machine's wherever it stands.
+        # On a grid P is always the machine's.
         if name in sizes or name in unbound or (name in MACHINE_SYMBOLS and (algorithm.grid or name not in bound)):
             continue
         if name in declared and not isinstance(declared[name].type, s.SizeType):
@@ -37,15 +37,15 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
             sizes[name] = bound[name]
         else:
             message = f"no argument binds `{name}`"
-            hint = f"declare it, `{name}: size`, or use it alone as an extent"
+            hint = f"declare it, `{name}: size`, or use it alone as an extent of an array: `x: real[{name}]`"
             findings.add(name_rules.UNBOUND_SIZE, message, span, hint)
             unbound.add(name)
-    indices = tuple(each.name for each in algorithm.parameters if isinstance(each.type, s.IndexType))
+    indices = tuple(parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType))
     return Signature(tuple(sizes.values()), indices, algorithm.parameters, _least(algorithm, sizes))
 
 
 def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
-    """The expressions in a parameter's type, in the order they are written."""
+    """Return the expressions in a parameter's type, in the order they are written."""
     match parameter.type:
         case s.ArrayType(shape=shape):
             return shape
@@ -58,7 +58,7 @@ def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
 
 
 def _names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
-    """The names in the header that may be sizes, in order of appearance."""
+    """Yield the names in the header that may be sizes, in order of appearance."""
     for parameter in algorithm.parameters:
         if isinstance(parameter.type, s.SizeType):
             yield parameter.name, parameter.span
@@ -75,36 +75,36 @@ def _names_in(expr: s.Expr) -> Iterator[tuple[str, Span]]:
 
 
 def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
-    """What binds each name, by the order of `BoundBy`, then of appearance."""
-    found: list[SizeBinding] = []
+    """Return the binding of each name, by the order of `BoundBy`, then of appearance."""
+    candidates: list[SizeBinding] = []
     for number, parameter in enumerate(algorithm.parameters):
         match parameter.type:
             case s.SizeType():
-                found.append(SizeBinding(parameter.name, BoundBy.VALUE, number))
+                candidates.append(SizeBinding(parameter.name, BoundBy.VALUE, number))
             case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
                 for dimension, entry in enumerate(shape):
                     if isinstance(entry, s.Name):
-                        found.append(SizeBinding(entry.id, BoundBy.EXTENT, number, dimension))
+                        candidates.append(SizeBinding(entry.id, BoundBy.EXTENT, number, dimension))
             case s.OffsetsType(count=count, into=into, longest=longest):
                 for by, part in ((BoundBy.COUNT, count), (BoundBy.TOTAL, into), (BoundBy.LONGEST, longest)):
                     if isinstance(part, s.Name):
-                        found.append(SizeBinding(part.id, by, number))
+                        candidates.append(SizeBinding(part.id, by, number))
             case s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
     best: dict[str, SizeBinding] = {}
-    for binding in sorted(found, key=lambda each: _PRIORITY.index(each.by)):
+    for binding in sorted(candidates, key=lambda candidate: _PRIORITY.index(candidate.by)):
         best.setdefault(binding.name, binding)
     return best
 
 
 def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
-    """Each size's least value, from the facts that compare it with a number."""
-    said = stated_least(algorithm.where)
-    least = {name: said.get(name, 1) for name in sizes}
+    """Return each size's lower limit, from the facts that compare it with a number."""
+    stated = stated_least(algorithm.where)
+    least = {name: stated.get(name, 1) for name in sizes}
     for binding in sizes.values():
         # The longest gap of offsets that may be empty may be 0.
         type_ = algorithm.parameters[binding.parameter].type if binding.by is BoundBy.LONGEST else None
-        if isinstance(type_, s.OffsetsType) and isinstance(type_.into, s.Name) and binding.name not in said:
+        if isinstance(type_, s.OffsetsType) and isinstance(type_.into, s.Name) and binding.name not in stated:
             least[binding.name] = min(1, least.get(type_.into.id, 1))
     return least
 
@@ -169,12 +169,12 @@ def _symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
 
 
 def element_kind(element: str) -> Kind:
-    """The kind of `real`, `int` or `any`."""
+    """Return the kind of `real`, `int` or `any`."""
     return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
 
 
 def array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
-    """The type of an array as declared."""
+    """Return the type of an array as declared."""
     if type_.layout == "zmorton" and len(type_.shape) != 2:
         message = f"`zmorton` is a layout of two dimensions, not {len(type_.shape)}"
         body.report(type_rules.LAYOUT, message, type_.span)

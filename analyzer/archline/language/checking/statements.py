@@ -1,4 +1,4 @@
-"""Statements of a body."""
+"""Statements of a body are checked by their kinds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
 
 
 def check_one(body: BodyContext, statement: s.Stmt) -> None:
-    """Check one statement with what it contains."""
+    """Check one statement with the statements inside."""
     match statement:
         case s.Let():
             _let(body, statement)
@@ -114,19 +114,19 @@ def check_body(body: BodyContext) -> None:
 
 
 def _store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
-    """Check that a number can be stored in something of a kind."""
+    """Check that a number can be stored in a place of a kind."""
     if accepts(body, value, kind, stored):
         return
     rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
-    found = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
+    kind_text = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
     hint = conversion_hint(value, kind) if stored is Kind.REAL else None
     needed = "an int" if stored is Kind.INT else NUMBERS[stored]
-    message = f"{what} is {needed}, and `{shown(value)}` is {found}"
+    message = f"{what} is {needed}, and `{shown(value)}` is {kind_text}"
     body.report(rule, message, value.span, hint)
 
 
 def _value(body: BodyContext, value: s.Expr) -> ExprType | None:
-    """The type of a right side, which may be a call of an algorithm with a result."""
+    """Return the type of a right side, which may be a call of an algorithm with a result."""
     if isinstance(value, s.Call) and value.function in body.library.visible:
         return result_of(body, value)
     return type_of(body, value)
@@ -140,28 +140,28 @@ def _number(body: BodyContext, value: s.Expr) -> Kind | None:
 
 def _let(body: BodyContext, statement: s.Let) -> None:
     with body.expecting(integers=True):
-        found = type_of(body, statement.value)
+        type_ = type_of(body, statement.value)
     name, span, value = statement.name, statement.span, statement.value
-    if isinstance(found, ViewType):
+    if isinstance(type_, ViewType):
         base = base_symbol(body, value)
         writable = base is not None and base.writable
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
         shape = _limited(body, value, body.facts.shapes.get(value, ()))
-        body.define(SymbolEntry(name, Role.LET, found, span, shape, writable, shared, origin=origin))
+        body.define(SymbolEntry(name, Role.LET, type_, span, shape, writable, shared, origin=origin))
         return
-    if found not in (None, Kind.STATIC):
+    if type_ not in (None, Kind.STATIC):
         message = f"`let` names a size or a view, and `{shown(value)}` is neither"
-        kind = "real" if found is Kind.REAL else "int"
-        hint = f"write `local {name}: {kind} = ...`" if found is not Kind.BOOL else None
+        kind = "real" if type_ is Kind.REAL else "int"
+        hint = f"write `local {name}: {kind} = ...`" if type_ is not Kind.BOOL else None
         body.report(type_rules.WRONG_KIND, message, value.span, hint)
-    body.define(SymbolEntry(name, Role.LET, Kind.STATIC, span, value=value if found is Kind.STATIC else None))
-    if found is Kind.STATIC:
+    body.define(SymbolEntry(name, Role.LET, Kind.STATIC, span, value=value if type_ is Kind.STATIC else None))
+    if type_ is Kind.STATIC:
         body.path.append(LetDefinition(name, value))
 
 
 def _limited(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
-    """The extents of a view that is to be named, if views of views have not made them too deep to work with."""
+    """Return the extents of a view to be named, if views of views have not made them too deep to work with."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
     message = f"the extents of this view, in the names of the views it is taken from, nest over {MAX_DEPTH} levels"
@@ -201,8 +201,8 @@ def _local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType) -> N
     symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
     if statement.value is not None:
         with body.shared_arrays():
-            found = _value(body, statement.value)
-        _copy(body, symbol, view, type_.shape, statement.value, found)
+            value_type = _value(body, statement.value)
+        _copy(body, symbol, view, type_.shape, statement.value, value_type)
     body.define(symbol)
 
 
@@ -212,26 +212,26 @@ def _copy(
     target: ViewType,
     extents: tuple[s.Expr, ...],
     value: s.Expr,
-    found: ExprType | None,
+    value_type: ExprType | None,
 ) -> None:
     """Check a fill with a number or a copy of a view."""
-    if found is None:
+    if value_type is None:
         return
     if isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = "a result is stored in a register or an element, not in a whole array"
         body.report(call_rules.RESULT_PLACE, message, value.span)
         return
-    if isinstance(found, Kind):
-        if found is Kind.BOOL:
+    if isinstance(value_type, Kind):
+        if value_type is Kind.BOOL:
             body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
         else:
-            _store(body, value, found, target.element, f"an element of `{symbol.name}`")
+            _store(body, value, value_type, target.element, f"an element of `{symbol.name}`")
         return
-    if found.element is not target.element:
-        message = f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {found.element.value}"
+    if value_type.element is not target.element:
+        message = f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {value_type.element.value}"
         body.report(type_rules.WRONG_KIND, message, value.span)
-    elif found.rank != target.rank:
-        message = f"a copy from {found.rank} to {target.rank} dimensions"
+    elif value_type.rank != target.rank:
+        message = f"a copy from {value_type.rank} to {target.rank} dimensions"
         body.report(type_rules.SHAPE, message, value.span)
     else:
         for expected, actual in zip(extents, body.facts.shapes.get(value, ()), strict=False):
@@ -240,12 +240,12 @@ def _copy(
 
 def _assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
-    found = _number(body, value) if statement.op != "=" else _value(body, value)
+    value_type = _number(body, value) if statement.op != "=" else _value(body, value)
     if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = f"the result of `{value.function}` can only be stored with `=`"
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
     if isinstance(target, s.Name):
-        body.lookup(target.id, target.span, _integer_advice(body, statement, found))
+        body.lookup(target.id, target.span, _integer_advice(body, statement, value_type))
     place = type_of(body, target, whole=statement.op == "=")
     if place is None:
         return
@@ -255,7 +255,7 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
     if symbol is None:
         body.report(type_rules.NOT_ASSIGNABLE, f"`{shown(target)}` cannot be assigned", target.span)
         return
-    if not check_writable(body, symbol, target) or found is None:
+    if not check_writable(body, symbol, target) or value_type is None:
         return
     _check_atomic(body, statement, place)
     _check_operator(body, statement)
@@ -264,13 +264,13 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
             message = f"`{statement.op}` updates a number; `{shown(target)}` is an array"
             body.report(type_rules.ARRAY_AS_NUMBER, message, statement.span, "write a loop over the elements")
             return
-        _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, found)
+        _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, value_type)
         return
-    _assign_number(body, statement, place, found)
+    _assign_number(body, statement, place, value_type)
 
 
 def _integer_advice(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
-    """Advise how to define an unknown name that is given an integer; empty where it may be none."""
+    """Advise how to define an unknown name that is given an integer; empty if it may be a real."""
     value, kinds = statement.value, {kind}
     if isinstance(value, s.Binary) and value.op == "/" and kind is not Kind.REAL:
         kinds = {body.facts.types.get(value.left), body.facts.types.get(value.right)}
@@ -301,20 +301,20 @@ def _check_atomic(body: BodyContext, statement: s.Assign, place: ExprType) -> No
         body.report(type_rules.ATOMIC, message, statement.span, hint)
 
 
-def _assign_number(body: BodyContext, statement: s.Assign, place: Kind, found: ExprType) -> None:
+def _assign_number(body: BodyContext, statement: s.Assign, place: Kind, value_type: ExprType) -> None:
     value = statement.value
-    if isinstance(found, ViewType):
+    if isinstance(value_type, ViewType):
         message = f"`{shown(statement.target)}` is a number, and `{shown(value)}` is an array"
         body.report(type_rules.ARRAY_AS_NUMBER, message, value.span)
         return
-    if found is Kind.BOOL:
+    if value_type is Kind.BOOL:
         body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
         return
-    if statement.op == "/=" and place is Kind.INT and (found is not Kind.REAL or is_literal(value)):
+    if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
         hint = f"write `{shown(statement.target)} = {shown(statement.target)}//{shown(value)}`"
         body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
         return
-    _store(body, value, found, place, f"`{shown(statement.target)}`")
+    _store(body, value, value_type, place, f"`{shown(statement.target)}`")
 
 
 def _assumed(body: BodyContext, fact: s.Fact) -> None:
@@ -325,8 +325,8 @@ def _assumed(body: BodyContext, fact: s.Fact) -> None:
         case s.IsSquare(value=a):
             integral(body, a, "a part of this fact")
         case _:
-            found = type_of(body, fact)
-            if found is not None and found is not Kind.BOOL:
+            type_ = type_of(body, fact)
+            if type_ is not None and type_ is not Kind.BOOL:
                 message = f"`{shown(fact)}` is not a fact"
                 body.report(call_rules.BAD_FACT, message, fact.span, "compare it with something")
     body.assume(fact)

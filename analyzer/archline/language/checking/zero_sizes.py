@@ -1,7 +1,8 @@
-"""Sizes that calls bring down to 0: those of recursive algorithms have the fact `n >= 0` then, as if a `where` said it.
+"""Calls bring some sizes down to 0: those of recursive algorithms then have the fact `n >= 0`, as if a `where` stated
+it.
 
 The arguments of a call are evaluated at small sizes, and near the numbers of the program, that the conditions on the
-way to the call allow. Integers of the data have all values that these allow.
+path to the call allow. Integers of the data have all values that these allow.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from archline.language.model import Signature
 from archline.records import replace
 
 VALUES, NEIGHBOURS, ENDS = 5, 2, 3
-"""The values to try: from the least size on, from each number of the program on, at each end of a loop."""
+"""The values to try: from the lower limit on, from each number of the program on, at each end of a loop."""
 MAX_VISITS = 20_000
 Point = dict[str, int]
 
@@ -29,7 +30,7 @@ Point = dict[str, int]
 def derive_zero_facts(
     sites: Iterable[CallSite], signatures: Mapping[s.Algorithm, Signature]
 ) -> dict[s.Algorithm, tuple[s.Fact, ...]]:
-    """The facts `n >= 0` of sizes for which recursive calls pass 0, if no `where` states their least value."""
+    """Return the facts `n >= 0` of sizes for which recursive calls pass 0, if no `where` states a lower limit."""
     callees: dict[s.Algorithm, dict[s.Algorithm, None]] = {}
     for site in sites:
         callees.setdefault(site.caller, {})[site.callee] = None
@@ -55,7 +56,7 @@ def list_shortfalls(
     signatures: Mapping[s.Algorithm, Signature],
     bindings: Mapping[s.Call, Mapping[str, s.Expr | None]],
 ) -> Iterator[tuple[s.Call, tuple[str, ...]]]:
-    """Calls with the sizes for which data may pass less than their least value."""
+    """Yield calls with the sizes for which data may pass less than their lower limit."""
     for site in sites:
         least = signatures[site.callee].at_least
         less = {name: b.binary("<", value, b.number(least[name])) for name, value in site.sizes.items()}
@@ -64,18 +65,18 @@ def list_shortfalls(
 
 
 def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
-    """Whether a call may pass sizes for which a condition holds, by those on its way and facts of the callee."""
-    own = s.names(asked)
-    path = [*_select_frames(site, own), Requirement(asked)]
+    """Whether a call may pass sizes for which a condition holds, by conditions on its path and facts of the callee."""
+    asked_names = s.names(asked)
+    path = [*_select_frames(site, asked_names), Requirement(asked)]
     parts = tuple(part for frame in path for part in _list_parts(frame))
     data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
     waiting: list[Frame] = [*(Free(name, None) for name in data), *path]
-    waiting.sort(key=lambda frame: not isinstance(frame, Free) or frame.name not in own)
+    waiting.sort(key=lambda frame: not isinstance(frame, Free) or frame.name not in asked_names)
     frames: list[Frame] = []
     while waiting:
-        # What needs no further names comes first.
+        # Frames that need no further names come first.
         bound = {getattr(frame, "name", "") for frame in frames}
-        ready = (each for each in waiting if not isinstance(each, Free) and s.names(_list_parts(each)) <= bound)
+        ready = (frame for frame in waiting if not isinstance(frame, Free) and s.names(_list_parts(frame)) <= bound)
         frames.append(next(ready, waiting[0]))
         waiting.remove(frames[-1])
     numbers = {literal.value for literal in s.find(parts, s.Integer)}
@@ -94,7 +95,7 @@ def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> b
 
 
 def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
-    """A point with the values that a frame allows for its name; none if the frame does not fit."""
+    """Extend a point by the values that a frame allows for its name; empty if the frame does not fit."""
     values: Iterable[int] = ()
     with suppress(EvaluationError):
         match frame:
@@ -128,7 +129,7 @@ def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool
 
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
-    """The frames on which names depend, in order, without conditions on data that is changed later in the text."""
+    """Return the frames on which names depend, in order, without conditions on data that is changed later."""
     changes = [(name, change.span.line) for change in s.find(site.caller.body, s.Assign) for name in change.sets]
     frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
     for frame in site.path:

@@ -1,9 +1,9 @@
-"""Values of recurrences by following them, memoised and without recursion in Python: the witness of every solver.
+"""Evaluate recurrences by following them, memoised and without recursion in Python, to check every solver's answers.
 
 A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
-size 1 (up to 2, where sizes shrink by roots alone). Where growth is witnessed, `log2(w)` and `log(w)` of something
-that varies are those of 2 + w; a value asked for at a point has ordinary logarithms (`exact_logs`). Two kinds of
-numbers serve: rationals (`EXACT`), and floats of any magnitude (`WIDE`).
+size 1 (up to 2, where sizes shrink by roots alone). Where growth is checked, `log2(w)` and `log(w)` of something that
+varies are those of 2 + w; a value at a point has ordinary logarithms (`exact_logs`). There are two kinds of numbers:
+rationals (`EXACT`), and floats of any magnitude (`WIDE`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition
 
 @record
 class CompiledCase:
-    """A case: its condition, the calls in its value by function and argument, and the value from the calls' values."""
+    """A case: its condition, the calls in its value by function and argument, and the value as a function of theirs."""
 
     condition: Callable[[Mapping[str, Number]], bool] | None
     calls: tuple[tuple[str, tuple[Code, ...]], ...]
@@ -37,7 +37,7 @@ class CompiledCase:
 
 
 LIMIT = 100_000
-"""The most sizes at which functions are evaluated for one value."""
+"""The maximum number of sizes at which functions are evaluated for one value."""
 Key: TypeAlias = tuple[Any, ...]
 
 
@@ -47,23 +47,23 @@ def evaluate(
     *,
     limit: int = LIMIT,
 ) -> Fraction | float:
-    """The value of the asked function where the point gives its parameters and every symbol.
+    """Return the value of the asked function where the point gives its parameters and every symbol.
 
     It is exact where rationals suffice. A float that is too large for its kind is infinite. Raises
     EvaluationRefusedError.
     """
     for arithmetic in (EXACT, WIDE):
         try:
-            found = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
-            return arithmetic.plain(found)
-        except NoValueError as without:
-            reason = str(without)
+            value = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
+            return arithmetic.plain(value)
+        except NoValueError as error:
+            reason = str(error)
     raise EvaluationRefusedError(reason)
 
 
 @record
 class _Function:
-    """A definition made ready: `bases` are thresholds with values, the least first."""
+    """A compiled definition: `bases` are thresholds with values, the smallest first."""
 
     parameters: tuple[str, ...]
     bases: tuple[tuple[tuple[Number, ...], Number], ...]
@@ -81,7 +81,7 @@ def _compiled(
     definition: RealDefinition, compiler: FormulaCompiler
 ) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
     bases = [
-        (tuple(compiler.compile(each) for each in base.arguments), compiler.compile(base.value))
+        (tuple(compiler.compile(argument) for argument in base.arguments), compiler.compile(base.value))
         for base in definition.bases
     ]
     return definition, bases, tuple(_compiled_case(case, compiler) for case in definition.cases)
@@ -93,7 +93,7 @@ def _compiled_case(case: EquationCase, compiler: FormulaCompiler) -> CompiledCas
 
 
 class Evaluator:
-    """A recurrence at fixed values of its symbols; values found are kept from one size to the next."""
+    """Evaluates a recurrence at fixed values of its symbols, and caches all values."""
 
     def __init__(
         self,
@@ -107,33 +107,33 @@ class Evaluator:
         self._arithmetic = arithmetic
         self._limit = limit
         self._asked = problem.asked
-        self._names = frozenset(each.name for each in problem.definitions)
+        self._names = frozenset(definition.name for definition in problem.definitions)
         compiler = FormulaCompiler(arithmetic, self._names, exact_logs)
-        self._compiled = [_compiled(each, compiler) for each in problem.definitions]
+        self._compiled = [_compiled(definition, compiler) for definition in problem.definitions]
         self._count = 0
         self.give(symbols)
 
     def give(self, symbols: Mapping[str, int | Fraction | float]) -> None:
-        """Other values for the symbols."""
+        """Set the values of the symbols, which discards all cached values."""
         self._symbols = {name: self._arithmetic.number(value) for name, value in symbols.items()}
-        self._functions = {each.name: self._function(each, bases, cases) for each, bases, cases in self._compiled}
+        self._functions = {d.name: self._function(d, bases, cases) for d, bases, cases in self._compiled}
         self._known: dict[Key, Number] = {}
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
-        """The value of the asked function. Raises EvaluationRefusedError and NoValueError."""
+        """Return the value of the asked function. Raises EvaluationRefusedError and NoValueError."""
         missing = [name for name in self._asked.parameters if name not in point]
         if missing:
             raise EvaluationRefusedError(f"`{missing[0]}` has no value")
         return self.of(self._asked.name, *(point[name] for name in self._asked.parameters))
 
     def of(self, function: str, *sizes: int | Fraction | float) -> Number:
-        """The value of a function of the system at sizes. Raises as `at` does."""
+        """Return the value of a function of the system at sizes. Raises as `at` does."""
         self._count = 0
         return self._value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
-    def _function(self, definition: RealDefinition, given: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
-        bases = [(tuple(each(self._symbols, []) for each in at), value(self._symbols, [])) for at, value in given]
-        bases.sort(key=lambda pair: [float(each) for each in pair[0]])
+    def _function(self, definition: RealDefinition, compiled: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
+        bases = [(tuple(x(self._symbols, []) for x in sizes), value(self._symbols, [])) for sizes, value in compiled]
+        bases.sort(key=lambda pair: [float(threshold) for threshold in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
             number = self._arithmetic.number
             size = number(default_base(definition, self._names))
@@ -141,31 +141,31 @@ class Evaluator:
         return _Function(definition.parameters, tuple(bases), cases)
 
     def _value(self, function: str, sizes: tuple[Number, ...]) -> Number:
-        known = self._known
+        values = self._known
         first = self._key(function, sizes)
-        # What is open waits for its calls, which stand above it on the stack.
+        # An open entry waits for its calls, which are above it on the stack.
         stack: list[_Entry] = [(first, function, sizes, None)]
         open_: set[Key] = set()
         while stack:
             key, name, at, waiting = stack.pop()
             if waiting is not None:
                 case, environment, calls = waiting
-                known[key] = case.value(environment, [known[each] for each in calls])
+                values[key] = case.value(environment, [values[call] for call in calls])
                 open_.discard(key)
-            elif key not in known:
+            elif key not in values:
                 if key in open_:
                     raise EvaluationRefusedError(f"`{name}` calls itself at the same size")
                 entries = self._entered(key, name, at)
                 open_.add(key)
                 stack.extend(entries)
-        return known[first]
+        return values[first]
 
     def _key(self, function: str, sizes: tuple[Number, ...]) -> Key:
         key_of = self._arithmetic.key
         return (function, key_of(sizes[0])) if len(sizes) == 1 else (function, *map(key_of, sizes))
 
     def _entered(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
-        """A base value noted, or what is to be done: the function's value, after those of its calls."""
+        """Store a base value, or return the entries to evaluate: the function's calls, above the function itself."""
         self._count += 1
         if self._count > self._limit:
             raise EvaluationRefusedError(f"more than {self._limit} sizes are needed for one value")
@@ -187,11 +187,11 @@ class Evaluator:
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])
             calls.append((self._key(callee, sizes), callee, sizes, None))
-        return [(key, name, at, (case, environment, [each[0] for each in calls])), *calls]
+        return [(key, name, at, (case, environment, [entry[0] for entry in calls])), *calls]
 
 
 def default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
-    """The size up to which a function without a given value is 1: roots of sizes above 1 never reach 1."""
+    """Return the size up to which a function without a base value is 1: roots of sizes above 1 never reach 1."""
     arguments = [
         argument
         for case in definition.cases
@@ -199,7 +199,7 @@ def default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
         if isinstance(node, s.Call) and node.function in functions
         for argument in node.arguments
     ]
-    return 2 if arguments and all(_shrinks_by_roots(each) for each in arguments) else 1
+    return 2 if arguments and all(_shrinks_by_roots(argument) for argument in arguments) else 1
 
 
 def _shrinks_by_roots(argument: s.Expr) -> bool:

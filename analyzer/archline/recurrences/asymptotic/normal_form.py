@@ -1,4 +1,4 @@
-"""Amounts as sums of terms in one size; definitions as maxima of weighted calls and amounts, and one within another."""
+"""Read amounts as sums of terms in one size, read definitions as maxima of weighted calls, and inline definitions."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ MAX_EXPANDED = 8
 
 
 class TermReader:
-    """Reads expressions in the size `size`; other names are symbols, at least 1."""
+    """Reads expressions in the size `size`; other names are symbols, whose values are at least 1."""
 
     def __init__(self, size: str) -> None:
         self._size = size
 
     def read(self, expr: s.Expr) -> Terms:
-        """The sum of terms. Raises OutOfReachError."""
-        found: list[GrowthTerm] = []
+        """Return an expression as a sum of terms. Raises OutOfReachError."""
+        read_terms: list[GrowthTerm] = []
         for product, coefficient in expand(expr).items():
             rational = coefficient.is_rational
             terms: Terms = (GrowthTerm(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
             for factor, exponent in product.powers.items():
                 terms = multiply_terms(terms, self._raised(factor.expr, exponent))
-            found += terms
-        return collect_terms(found)
+            read_terms += terms
+        return collect_terms(read_terms)
 
     def _raised(self, base: s.Expr, exponent: Constant) -> Terms:
-        """A power of what is no product of powers itself."""
+        """Return a power of an expression that is not itself a product of powers."""
         match base:
             case s.Name(id=name) if name == self._size:
                 return (GrowthTerm(fmpq(1), power(0, exponent)),)
@@ -66,7 +66,7 @@ class TermReader:
         return self.power(terms, exponent.rational)
 
     def power(self, terms: Terms, exponent: fmpq) -> Terms:
-        """A power of a sum: multiplied out where that is short, else a term of the same growth."""
+        """Return a power of a sum: expanded if that is short, else a term of the same growth."""
         if len(terms) == 1:
             return (terms[0].to_the(exponent),)
         if not terms:
@@ -74,47 +74,47 @@ class TermReader:
                 return ()
             raise OutOfReachError("division by zero")
         if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED:
-            found: Terms = (GrowthTerm(fmpq(1)),)
+            expanded: Terms = (GrowthTerm(fmpq(1)),)
             for _ in range(int(exponent.p)):
-                found = multiply_terms(found, terms)
-            return found
+                expanded = multiply_terms(expanded, terms)
+            return expanded
         if exponent < 0:
             _no_difference(terms)
         return _representative_terms(tuple(term.to_the(exponent) for term in _leading_terms(terms)))
 
     def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
-        given = [self.read(each) for each in arguments]
-        match function, given:
+        read_arguments = [self.read(argument) for argument in arguments]
+        match function, read_arguments:
             case "log2", [terms]:
                 return self._log(terms)
             case "log", [terms]:
                 return _representative_terms(self._log(terms))
             case "min", _:
-                return self._least(given)
+                return self._least(read_arguments)
             case "max", _:
-                return _representative_terms(tuple(term for terms in given for term in _leading_terms(terms)))
+                return _representative_terms(tuple(term for terms in read_arguments for term in _leading_terms(terms)))
             case "ceil", [terms]:
-                # At least 1 where its argument is positive.
+                # The value is at least 1 if its argument is positive.
                 return _representative_terms(leading_terms((*_leading_terms(terms), GrowthTerm(fmpq(1)))))
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
     def _log(self, terms: Terms) -> Terms:
-        """The logarithm of a sum, in growth that of its fastest term.
+        """Return the logarithm of a sum; its growth is that of the logarithm of the fastest term.
 
-        Exact for that of the size, or of its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
+        It is exact for the size and for its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
         """
         _no_difference(terms)
-        term, *others = _leading_terms(terms)
-        if others or (term.symbols and term.varies):
+        term, *rest = _leading_terms(terms)
+        if rest or (term.symbols and term.varies):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
             return self._log_of_symbols(term)
         if not term.varies:
             return (GrowthTerm(fmpq(1), exact=False),)
-        place, first = next((place, each) for place, each in enumerate(term.powers) if each)
+        place, first = next((place, exponent) for place, exponent in enumerate(term.powers) if exponent)
         if first.sign() < 0:
-            # The logarithm of 2 plus something small.
+            # This is the logarithm of 2 plus something small.
             return (GrowthTerm(fmpq(1), exact=False),)
         alone = terms == (GrowthTerm(fmpq(1), power(place)),)
         return (GrowthTerm(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
@@ -126,38 +126,38 @@ class TermReader:
         return (GrowthTerm(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
 
     def _least(self, alternatives: list[Terms]) -> Terms:
-        found: GrowthTerm | None = None
+        minimal: GrowthTerm | None = None
         for terms in alternatives:
-            term, *others = _leading_terms(terms)
-            if others or term.symbols:
+            term, *rest = _leading_terms(terms)
+            if rest or term.symbols:
                 raise OutOfReachError("a minimum with symbols")
-            if found is None or compare_growth(term, found) < 0:
-                found = term
-        assert found is not None
-        return _representative_terms((found,))
+            if minimal is None or compare_growth(term, minimal) < 0:
+                minimal = term
+        assert minimal is not None
+        return _representative_terms((minimal,))
 
 
 def _no_difference(terms: Terms) -> None:
-    """Raise OutOfReachError where a minus sign may bring a sum to 0."""
+    """Raise OutOfReachError if a minus sign may make a sum 0."""
     if any(term.coefficient < 0 for term in terms):
         raise OutOfReachError("a function of a difference")
 
 
 def _leading_terms(terms: Terms) -> Terms:
-    """What a sum grows as. Raises OutOfReachError where a minus sign leaves that open."""
+    """Return the leading terms of a sum with their coefficients. Raises OutOfReachError if a minus sign hides them."""
     lead = leading_terms(terms)
     if any(term.coefficient < 0 for term in terms):
-        kinds = {each.kind for each in lead}
+        kinds = {term.kind for term in lead}
         if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind in kinds) or lead[0].symbols:
             raise OutOfReachError("a function of a difference")
     if not lead:
         raise OutOfReachError("a function of 0")
-    known = {term.kind: term for term in terms}
-    return tuple(known[each.kind] for each in lead)
+    by_kind = {term.kind: term for term in terms}
+    return tuple(by_kind[term.kind] for term in lead)
 
 
 def _representative_terms(terms: Terms) -> Terms:
-    """The terms as a stand-in for something that grows alike."""
+    """Return terms that represent a function of the same growth."""
     return tuple(replace(term, exact=False) for term in leading_terms(terms))
 
 
@@ -190,13 +190,13 @@ class Argument:
 
     @property
     def is_split(self) -> bool:
-        """Whether it is a part of n, perhaps with a constant added."""
+        """Whether it is a part of n, perhaps with an added constant."""
         return self.root == 1 and self.ratio != 1
 
 
 @record
 class WeightedCall:
-    """`weight` times the function at the argument."""
+    """A call of a function, multiplied by a weight."""
 
     function: str
     weight: GrowthTerm
@@ -216,55 +216,55 @@ Branches = tuple[CallSum, ...]
 
 @record
 class Alternative:
-    """One of the sums that a value is the maximum of: calls, each with what multiplies it, and parts without calls."""
+    """A sum in a maximum: calls, each with its factor, and parts without calls."""
 
     calls: tuple[tuple[s.Expr | None, s.Call], ...]
     amounts: tuple[s.Expr, ...]
 
     def plus(self, other: Alternative) -> Alternative:
-        """The sum."""
+        """Return the sum of two alternatives."""
         return Alternative(self.calls + other.calls, self.amounts + other.amounts)
 
     def scaled(self, op: str, factor: s.Expr) -> Alternative:
-        """The product with a factor, or the quotient."""
+        """Return the product of the alternative and a factor, or the quotient."""
 
-        def of(part: s.Expr | None) -> s.Expr:
+        def scale(part: s.Expr | None) -> s.Expr:
             if part is None:
                 return factor if op == "*" else build.binary(op, build.ONE, factor)
             return build.binary(op, *((factor, part) if op == "*" else (part, factor)))
 
-        return Alternative(tuple((of(weight), call) for weight, call in self.calls), tuple(map(of, self.amounts)))
+        return Alternative(tuple((scale(weight), call) for weight, call in self.calls), tuple(map(scale, self.amounts)))
 
 
 def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = False) -> tuple[Alternative, ...]:
-    """What a value with calls of the functions is the maximum of, with a choice among `amounts` too, or calls alone.
+    """Return the alternatives whose maximum a value is: maxima with calls are split, with `amounts` all maxima.
 
-    Raises OutOfReachError.
+    Raises OutOfReachError if the recurrence is not linear.
     """
 
-    def recursive(part: s.Expr) -> bool:
+    def is_recursive(part: s.Expr) -> bool:
         return any(isinstance(node, s.Call) and node.function in functions for node in s.nodes(part))
 
     def read(part: s.Expr) -> tuple[Alternative, ...]:
         match part:
-            case s.Call(function="max", arguments=arguments) if amounts or recursive(part):
-                return _limited(tuple(found for each in arguments for found in read(each)))
-            case _ if not recursive(part):
+            case s.Call(function="max", arguments=arguments) if amounts or is_recursive(part):
+                return _limited(tuple(alternative for argument in arguments for alternative in read(argument)))
+            case _ if not is_recursive(part):
                 return (Alternative((), (part,)),)
             case s.Binary(op="+", left=left, right=right):
                 return _limited(tuple(a.plus(b) for a in read(left) for b in read(right)))
-            case s.Binary(op="-", left=left, right=right) if not recursive(right):
+            case s.Binary(op="-", left=left, right=right) if not is_recursive(right):
                 less = Alternative((), (s.Unary("-", right, span=right.span),))
-                return tuple(each.plus(less) for each in read(left))
+                return tuple(alternative.plus(less) for alternative in read(left))
             case s.Binary(op="-") | s.Unary(op="-"):
                 raise OutOfReachError("a recursive call is subtracted")
             case s.Binary(op="*", left=left, right=right):
-                if recursive(left) and recursive(right):
+                if is_recursive(left) and is_recursive(right):
                     raise OutOfReachError("a product of recursive calls: the recurrence is not linear")
-                weight, calls = (right, left) if recursive(left) else (left, right)
-                return tuple(each.scaled("*", weight) for each in read(calls))
-            case s.Binary(op="/", left=left, right=right) if not recursive(right):
-                return tuple(each.scaled("/", right) for each in read(left))
+                weight, calls = (right, left) if is_recursive(left) else (left, right)
+                return tuple(alternative.scaled("*", weight) for alternative in read(calls))
+            case s.Binary(op="/", left=left, right=right) if not is_recursive(right):
+                return tuple(alternative.scaled("/", right) for alternative in read(left))
             case s.Call(function=function) if function in functions:
                 return (Alternative(((None, part),), ()),)
             case _:
@@ -274,23 +274,23 @@ def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = 
 
 
 def branches_of(definition: RealDefinition, functions: frozenset[str]) -> Branches:
-    """What a definition is the maximum of; `functions` are the system's. Raises OutOfReachError."""
+    """Return the sums whose maximum a definition is; `functions` are the system's. Raises OutOfReachError."""
     ((case,), (size,)) = (definition.cases, definition.parameters)
     read = TermReader(size).read
 
-    def total(found: Alternative) -> CallSum:
+    def build_sum(alternative: Alternative) -> CallSum:
         calls = tuple(
             WeightedCall(call.function, term, argument_of(call.arguments[0], size))
-            for weight, call in found.calls
+            for weight, call in alternative.calls
             for term in ((GrowthTerm(fmpq(1)),) if weight is None else read(weight))
         )
-        return CallSum(gathered_calls(calls), collect_terms(term for each in found.amounts for term in read(each)))
+        return CallSum(gathered_calls(calls), collect_terms(term for x in alternative.amounts for term in read(x)))
 
-    return tuple(map(total, alternatives_of(case.value, functions, amounts=True)))
+    return tuple(map(build_sum, alternatives_of(case.value, functions, amounts=True)))
 
 
 def argument_of(expr: s.Expr, size: str) -> Argument:
-    """The size of a call. Raises OutOfReachError."""
+    """Return the size of a call as a part, a root or a shift of `size`. Raises OutOfReachError."""
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
         or (isinstance(node, s.Binary) and node.op in ("//", "%"))
@@ -313,19 +313,19 @@ def argument_of(expr: s.Expr, size: str) -> Argument:
 T = TypeVar("T")
 
 
-def _limited(found: tuple[T, ...]) -> tuple[T, ...]:
-    if len(found) > MAX_BRANCHES:
+def _limited(branches: tuple[T, ...]) -> tuple[T, ...]:
+    if len(branches) > MAX_BRANCHES:
         raise OutOfReachError("the maxima in it have too many alternatives")
-    return found
+    return branches
 
 
 def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
-    """The calls, those of one function at one size added where their weights are of a kind."""
+    """Merge the calls of one function at one size whose weights are of a kind."""
     if len(calls) > MAX_CALLS:
         raise OutOfReachError("it has too many recursive calls")
     groups: dict[tuple[str, Argument], list[GrowthTerm]] = {}
-    for each in calls:
-        groups.setdefault((each.function, each.argument), []).append(each.weight)
+    for call in calls:
+        groups.setdefault((call.function, call.argument), []).append(call.weight)
     return tuple(
         WeightedCall(function, weight, argument)
         for (function, argument), weights in groups.items()
@@ -334,7 +334,7 @@ def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
 
 
 def base_number(expr: s.Expr) -> fmpq:
-    """A base's argument. Raises OutOfReachError."""
+    """Return the argument of a base value. Raises OutOfReachError if it is not rational."""
     value = constant(expr)
     if value is None or not value.is_rational:
         raise OutOfReachError("a base value at a size that is not a rational number")
@@ -342,7 +342,7 @@ def base_number(expr: s.Expr) -> fmpq:
 
 
 def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
-    """Raise OutOfReachError unless the cost outside the calls is at least 0 from `least` on."""
+    """Raise OutOfReachError unless the cost outside the calls is at least 0 from the size `least` on."""
     for branch in branches:
         if not nonnegative_from(branch.terms, least):
             raise OutOfReachError("the terms without calls may be negative")
@@ -350,7 +350,7 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
 
 @record
 class InitialValues:
-    """Values up to thresholds, the least threshold first. `growing` is what they add: nothing where one may be 0."""
+    """Values up to thresholds, the smallest threshold first; `growing`: their contribution, nothing if one may be 0."""
 
     values: tuple[tuple[fmpq, tuple[GrowthTerm, ...]], ...]
     growing: tuple[GrowthTerm, ...]
@@ -362,9 +362,9 @@ class InitialValues:
 
 
 def bases_of(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
-    """The bases of a function of one size. Raises OutOfReachError where one is negative or no number."""
+    """Return the base values of a function of one size. Raises OutOfReachError if one is negative or not a number."""
     size = definition.parameters[0]
-    values = [(base_number(each.arguments[0]), TermReader(size).read(each.value)) for each in definition.bases]
+    values = [(base_number(base.arguments[0]), TermReader(size).read(base.value)) for base in definition.bases]
     if not values:
         values = [(fmpq(default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
     values.sort(key=lambda pair: pair[0])
@@ -383,47 +383,47 @@ System = Mapping[str, Branches]
 
 
 def callees(branches: Branches) -> frozenset[str]:
-    """The functions that are called."""
+    """Return the names of the functions that the branches call."""
     return frozenset(call.function for branch in branches for call in branch.calls)
 
 
 def components(system: System, asked: str) -> list[frozenset[str]]:
-    """Groups of functions that call each other, those asked for by others first; only what `asked` leads to."""
-    return [frozenset(each) for each in call_graph.components(lambda name: sorted(callees(system[name])), asked)]
+    """Return groups of mutually recursive functions, callees first; only what `asked` leads to."""
+    return [frozenset(group) for group in call_graph.components(lambda name: sorted(callees(system[name])), asked)]
 
 
 def written_out(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:
-    """The group with every function but the target that does not call itself written into those that call it."""
-    left = {name: system[name] for name in sorted(group)}
+    """Inline every function of a group, except the target, that does not call itself."""
+    remaining = {name: system[name] for name in sorted(group)}
     while True:
-        name = next((each for each in left if each != target and each not in callees(left[each])), None)
+        name = next((f for f in remaining if f != target and f not in callees(remaining[f])), None)
         if name is None:
-            return left
-        body = left.pop(name)
-        left = {each: _inline_calls(branches, name, body) for each, branches in left.items()}
+            return remaining
+        body = remaining.pop(name)
+        remaining = {f: _inline_calls(branches, name, body) for f, branches in remaining.items()}
 
 
 def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
     """The branches with every call of `name` replaced by its body."""
-    found: list[CallSum] = []
+    inlined: list[CallSum] = []
     for branch in branches:
         rest = tuple(call for call in branch.calls if call.function != name)
-        made = [CallSum(rest, branch.terms)]
+        expanded = [CallSum(rest, branch.terms)]
         for call in branch.calls:
             if call.function == name:
-                made = [_joined(each, call, part) for each in made for part in body]
-        found.extend(made)
-    return _limited(tuple(found))
+                expanded = [_joined(partial, call, part) for partial in expanded for part in body]
+        inlined.extend(expanded)
+    return _limited(tuple(inlined))
 
 
 def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
         WeightedCall(
-            each.function,
-            call.weight.times(_weight_at(each.weight, call.argument)),
-            compose_arguments(call.argument, each.argument),
+            inner.function,
+            call.weight.times(_weight_at(inner.weight, call.argument)),
+            compose_arguments(call.argument, inner.argument),
         )
-        for each in body.calls
+        for inner in body.calls
     )
     terms = at_argument(body.terms, call.argument)
     return CallSum(
@@ -433,7 +433,7 @@ def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
 
 
 def compose_arguments(outer: Argument, inner: Argument) -> Argument:
-    """The size inner(outer(n)): the size of a call made at the size `outer`."""
+    """Return the size inner(outer(n)) of a call made at the size `outer`. Raises OutOfReachError."""
     if outer.is_same or inner.is_same:
         return inner if outer.is_same else outer
     if outer.is_root and inner.is_root:
@@ -452,7 +452,7 @@ def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
 
 
 def at_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
-    """The terms at another size: exactly where that is simple, else in growth, which takes that none has a minus."""
+    """Return the terms at another size: exactly if that is simple, else in growth, which requires positive terms."""
     return collect_terms(_at(term, argument) for term in terms)
 
 
@@ -470,7 +470,7 @@ def _at(term: GrowthTerm, argument: Argument) -> GrowthTerm:
 
 
 def matrix_of(system: System) -> tuple[list[list[fmpq]], fmpq]:
-    """How often each function calls each, and the share of the size, which all calls have in common."""
+    """Return the matrix of numbers of calls between functions, and their common share. Raises OutOfReachError."""
     names = list(system)
     shares = {call.argument for branches in system.values() for branch in branches for call in branch.calls}
     if any(len(branches) > 1 for branches in system.values()):

@@ -1,18 +1,17 @@
-"""The recurrence over real sizes that grows as one over integers does: floors, ceilings and the base case left out.
+"""Convert a recurrence over integers to one over real sizes of the same growth, without floors, ceilings and base case.
 
-Of two theorems one applies. Where a call has the size r*n + h(n) with 0 < r < 1 and h(n) bounded, as floor(n/2),
-n - n//2 or 2*n//3 + 1, that of Akra and Bazzi in Leighton's form: T(n) = sum a*T(r*n + h(n)) + g(n) is
-Theta(n^p*(1 + the integral of g(u)/u^(p + 1))) with sum a*r^p = 1, whatever h is that is O(n/log(n)^2), and whatever
-positive values T has up to a constant (T. Leighton, Notes on better master theorems for divide-and-conquer
-recurrences, 1996). Where the size is n - c, nothing is rounded, and the characteristic equation decides. Both are
-monotone in g and in the values at the base, which is why they may be replaced by functions that grow alike, and an
-equation by an inequality. Of a size that is not changed by the calls the function is a sum of terms, to each of which
-this applies.
+One of two theorems applies. If a call has the size r*n + h(n) with 0 < r < 1 and h(n) bounded, as floor(n/2), n - n//2
+or 2*n//3 + 1, it is that of Akra and Bazzi in Leighton's form: T(n) = sum a*T(r*n + h(n)) + g(n) is Theta(n^p*(1 + the
+integral of g(u)/u^(p + 1))) with sum a*r^p = 1, for any h that is O(n/log(n)^2), and for any positive values of T up to
+a constant (T. Leighton, Notes on better master theorems for divide-and-conquer recurrences, 1996). If the size is n -
+c, nothing is rounded, and the characteristic equation decides. Both are monotone in g and in the values at the base,
+which is why they may be replaced by functions that grow alike, and an equation by an inequality. In a size that the
+calls do not change, the function is a sum of terms, to each of which this applies.
 
-Neither holds of a recursion that does not end: `IntegerRecurrence` is one that was proved to.
+Neither holds of a recursion that does not end: an `IntegerRecurrence` is proved to end.
 
 Calls that multiply sizes by constants divide them exactly: at the sizes of any run the recurrence is the one over real
-sizes, whose leaf at P = 1 is one at P <= 1 (`over_reals`).
+sizes, whose leaf at P = 1 is one at P <= 1 (`build_real_recurrence`).
 """
 
 from __future__ import annotations
@@ -39,40 +38,40 @@ from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, by_call, calls
 
 Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
-"""What an amount is O of and Omega of where some facts hold, each None where that is not known."""
+"""Computes expressions whose O and Omega an amount is where some facts hold, each None if unknown."""
 NAME = "T"
 
 
 @record
 class BoundingSum:
-    """One of the sums that bound a case: how often it calls itself, and what it adds, which is 0 where that is None."""
+    """A sum that bounds a case: its recursive calls with their numbers, and the added cost, None for 0."""
 
     calls: tuple[tuple[Argument, fmpq], ...]
     added: s.Expr | None
 
     def expression(self, size: str) -> s.Expr:
-        """The sum as a recurrence has it."""
+        """Return the sum as an expression of a recurrence."""
         sizes = (
-            build.binary("-", build.name(size), build.number(-each.offset))
-            if each.ratio == 1
-            else times(each.ratio, build.name(size))
-            for each, _ in self.calls
+            build.binary("-", build.name(size), build.number(-argument.offset))
+            if argument.ratio == 1
+            else times(argument.ratio, build.name(size))
+            for argument, _ in self.calls
         )
-        parts = [times(weight, build.call(NAME, given)) for (_, weight), given in zip(self.calls, sizes, strict=True)]
+        parts = [times(weight, build.call(NAME, value)) for (_, weight), value in zip(self.calls, sizes, strict=True)]
         return _sum([*parts, *([] if self.added is None else [self.added])])
 
-    def below(self, other: BoundingSum) -> bool:
-        """Whether it is seen to be no more than the other one."""
-        most = dict(other.calls)
-        fewer = all(weight <= most.get(called, fmpq(0)) for called, weight in self.calls)
-        return fewer and (self.added is None or self.added == other.added)
+    def below(self, rival: BoundingSum) -> bool:
+        """Test whether the sum is evidently at most another one, by comparing weights of calls and added costs."""
+        weights = dict(rival.calls)
+        fewer = all(weight <= weights.get(called, fmpq(0)) for called, weight in self.calls)
+        return fewer and (self.added is None or self.added == rival.added)
 
 
 @record(eq=False)
 class OneSide:
-    """A recursive function bounded from one side over real sizes, as a recurrence of `size`.
+    """A one-sided bound of a recursive function over real sizes, as a recurrence of `size`.
 
-    Raises OutOfReachError where it has no such form: why.
+    Raises OutOfReachError, with the reason, if the function has no such form.
     """
 
     recurrence: IntegerRecurrence
@@ -85,27 +84,27 @@ class OneSide:
 
     @cached_property
     def size(self) -> str:
-        """The parameter that calls make smaller; all others they hand on."""
+        """The parameter that calls make smaller; they pass all others on unchanged."""
         function = self.recurrence.most
         if function.facts.rewrites:
             raise OutOfReachError("its sizes are written in terms of others")
-        given = (pair for _, arguments in function.own_calls for pair in arguments.items())
-        changed = {name for name, value in given if value != Poly.symbol(name)}
+        arguments_of_calls = (pair for _, arguments in function.own_calls for pair in arguments.items())
+        changed = {name for name, value in arguments_of_calls if value != Poly.symbol(name)}
         if len(changed) != 1:
-            raise OutOfReachError(f"its calls change {', '.join(f'`{each}`' for each in sorted(changed))} together")
+            raise OutOfReachError(f"its calls change {', '.join(f'`{name}`' for name in sorted(changed))} together")
         (size,) = changed
         if size not in function.least:
             raise OutOfReachError(f"its calls change the index `{size}`")
         return size
 
     def problem(self) -> RealRecurrence:
-        """The recurrence."""
-        size, others = self.size, [each for each in self._function.least if each != self.size]
+        """Return the recurrence over real sizes."""
+        size, other_sizes = self.size, [name for name in self._function.least if name != self.size]
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._branch, beyond)))
         value = self._most(branches) if self.upper else self._least(branches).expression(size)
-        base = BaseValue((build.ONE,), self._base(steps) if others else build.ONE)
+        base = BaseValue((build.ONE,), self._base(steps) if other_sizes else build.ONE)
         return RealRecurrence((RealDefinition(NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
@@ -120,34 +119,34 @@ class OneSide:
             raise OutOfReachError(str(problem)) from None
 
     def _rank(self, value: Poly) -> tuple[Fraction, str]:
-        """Of several sums of which one suffices as a bound, that with calls at the largest parts of the size counts."""
+        """Rank a sum, where one of several suffices as a bound, by the shares of the size in its calls, then text."""
         total = Fraction(0)
         for call in calls(value):
-            found = _linear(call.arguments[self._function.parameters.index(self.size)], self.size)
-            total += Fraction(0) if found is None else Fraction(int(found[0].p), int(found[0].q))
+            linear = _linear(call.arguments[self._function.parameters.index(self.size)], self.size)
+            total += Fraction(0) if linear is None else Fraction(int(linear[0].p), int(linear[0].q))
         return total, value.key
 
     def _branch(self, step: Transition) -> BoundingSum:
         if step.data:
             raise OutOfReachError("its calls or costs depend on data")
-        found: dict[Argument, fmpq] = {}
+        weights: dict[Argument, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
                 raise OutOfReachError("the number of recursive calls depends on its sizes")
-            called = self._called(call)
-            found[called] = found.get(called, fmpq(0)) + factor.constant_term
-        ordered = sorted(found.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
-        return BoundingSum(tuple((called, weight) for called, weight in ordered if weight), self._grown(step))
+            argument = self._called(call)
+            weights[argument] = weights.get(argument, fmpq(0)) + factor.constant_term
+        ordered = sorted(weights.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
+        return BoundingSum(tuple((argument, weight) for argument, weight in ordered if weight), self._grown(step))
 
     def _called(self, call: a.Applied) -> Argument:
-        (given,) = (
+        (size_of_call,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
-        found = _linear(given, self.size)
-        if found is not None:
-            ratio, offset = found
+        linear = _linear(size_of_call, self.size)
+        if linear is not None:
+            ratio, offset = linear
             if 0 < ratio < 1:
-                # Leighton's theorem: an offset that is bounded does not count.
+                # Leighton's theorem: a bounded offset has no effect on the growth.
                 return Argument(ratio, fmpq(0))
             if ratio == 1 and offset is not None and offset < 0 and offset.q == 1:
                 return Argument(ratio, offset)
@@ -159,40 +158,40 @@ class OneSide:
         if not step.forcing:
             return None
         above, below = self.added(step.forcing, step.facts)
-        found = above if self.upper else below
-        if found is None and not self.upper and step.facts.nonnegative(step.forcing):
+        growth = above if self.upper else below
+        if growth is None and not self.upper and step.facts.nonnegative(step.forcing):
             return None
-        if found is None:
+        if growth is None:
             raise OutOfReachError("the growth of its non-recursive cost is unknown")
-        return found
+        return growth
 
     def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
-        needed = [x for x in branches if not any(x != each and x.below(each) for each in branches)]
-        values = [each.expression(self.size) for each in needed]
+        needed = [x for x in branches if not any(x != y and x.below(y) for y in branches)]
+        values = [x.expression(self.size) for x in needed]
         return values[0] if len(values) == 1 else build.call("max", *values)
 
     @staticmethod
     def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
-        found = next((each for each in branches if all(map(each.below, branches))), None)
-        if found is None:
+        smallest = next((branch for branch in branches if all(map(branch.below, branches))), None)
+        if smallest is None:
             raise OutOfReachError("its cases have different recursive calls and costs")
-        return found
+        return smallest
 
     def _base(self, steps: Iterable[Transition]) -> s.Expr:
-        """What the function is worth at sizes up to a constant, in the other sizes."""
+        """Return the growth, in the other sizes, of the function at sizes up to a constant."""
         bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
         if not self.upper:
             bounded = [step for step in bounded if not step.calls]
-        grown = [self._grown(step) for step in bounded]
-        # A size between 1 and a constant grows as 1 does.
-        one = {self.size: build.ONE}
-        plain = list(dict.fromkeys(substituted(each, one) for each in grown if each is not None))
-        if not plain or (not self.upper and (len(plain) > 1 or None in grown)):
+        growths = [self._grown(step) for step in bounded]
+        # A size between 1 and a constant has the growth of 1.
+        unit_size = {self.size: build.ONE}
+        plain = list(dict.fromkeys(substituted(growth, unit_size) for growth in growths if growth is not None))
+        if not plain or (not self.upper and (len(plain) > 1 or None in growths)):
             return build.ONE
         return _sum(plain)
 
     def positive_from(self) -> int | None:
-        """From which size on the function is at least 1, by induction; None where that is not shown.
+        """Return the size from which on the function is at least 1, proved by induction; None if unproved.
 
         A case has to add 1, or to make a call at such a size, to which induction applies, as the recursion ends.
         """
@@ -201,21 +200,21 @@ class OneSide:
         leaves = [step.facts.bounds[size].most for step in open_ if not step.calls]
         if None in leaves:
             return None
-        least = max([self._function.least[size], 1, *(each + 1 for each in leaves if each is not None)])
-        return least if all(self._calls_from(step, least) for step in open_ if step.calls) else None
+        start = max([self._function.least[size], 1, *(size_ + 1 for size_ in leaves if size_ is not None)])
+        return start if all(self._calls_from(step, start) for step in open_ if step.calls) else None
 
     def _calls_from(self, step: Transition, least: int) -> bool:
-        """Whether a step calls itself at such a size at least, wherever it is at one itself."""
+        """Test whether a step at a size of at least `least` calls itself at such a size too."""
         place = self._function.parameters.index(self.size)
-        known = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
-        return known.nonnegative(step.forcing) and any(
-            known.nonnegative(factor - 1) and never_negative(call.arguments[place] - least, known)
+        facts = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
+        return facts.nonnegative(step.forcing) and any(
+            facts.nonnegative(factor - 1) and never_negative(call.arguments[place] - least, facts)
             for factor, call in step.calls
         )
 
 
 def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
-    """R and c of a value r*n + c; c is None where it lies between constants, as rounding makes it."""
+    """Return r and c of a value r*n + c, or None if it has no such form; c is None if it is rounded."""
     ratio, offset, rounded = fmpq(0), fmpq(0), False
     for monomial, coefficient in value.terms.items():
         match monomial:
@@ -238,27 +237,27 @@ def _sum(parts: Sequence[s.Expr]) -> s.Expr:
 
 
 def times(weight: fmpq, value: s.Expr) -> s.Expr:
-    """A multiple of an expression."""
+    """Return a multiple of an expression."""
     return value if weight == 1 else build.binary("*", build.number(weight), value)
 
 
 def over_reals(function: SizeFunction, upper: bool, added: Added, facts: Sequence[s.Fact]) -> RealRecurrence:
-    """The recurrence of a function, from above or from below, at sizes where the facts hold. Raises OutOfReachError."""
+    """Return the recurrence of an upper or lower bound, at sizes where the facts hold. Raises OutOfReachError."""
     cases = tuple(_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
-    known = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
-    return RealRecurrence((RealDefinition(NAME, function.parameters, cases),), known)
+    domain = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
+    return RealRecurrence((RealDefinition(NAME, function.parameters, cases),), domain)
 
 
 def _least(function: SizeFunction) -> Iterator[s.Fact]:
-    """Sizes that others give are 1 at least."""
+    """Iterate over the facts that sizes which other sizes define are at least 1."""
     for name, expr in defined_sizes(function.where):
         if name not in function.parameters:
             yield build.binary(">=", expr, build.ONE)
 
 
 def _case(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> EquationCase:
-    conditions = [_condition(each, function) for each in equation.decisions if each.taken]
+    conditions = [_condition(decision, function) for decision in equation.decisions if decision.taken]
     condition = reduce(lambda x, y: build.binary("and", x, y), conditions) if conditions else None
     return EquationCase(_value(function, equation, upper, added), condition)
 
@@ -275,24 +274,24 @@ def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
 
 
 def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> s.Expr:
-    """What a case adds, and its call: of a maximum both parts from above, that with the call from below."""
-    value, least = maximum_of(equation.value)
+    """Return the cost that a case adds, and its call: both parts of a maximum from above, the call's from below."""
+    value, alternative = maximum_of(equation.value)
     rest, _ = by_call(value)
     if calls(rest):
         raise OutOfReachError("the cost of a recursive call is inside another expression")
     parts: list[s.Expr] = []
-    for amount in (rest, least):
+    for amount in (rest, alternative):
         if amount and (upper or amount is rest):
-            found = added(amount, equation.facts)[0 if upper else 1]
-            if found is None:
+            growth = added(amount, equation.facts)[0 if upper else 1]
+            if growth is None:
                 raise OutOfReachError("the growth of its non-recursive cost is unknown")
-            parts.append(found)
+            parts.append(growth)
     step = step_of(function, equation) if equation.recursive else None
     if equation.recursive and (step is None or step.counted):
         raise OutOfReachError("its calls do not multiply all sizes by constants")
     if step is not None:
-        given = {each: build.number(value.constant_term) for each, value in step.given.items()}
-        given |= {each: times(factor, build.name(each)) for each, factor in step.factors.items()}
-        sizes = (given[each] for each in function.parameters)
+        arguments = {name: build.number(value.constant_term) for name, value in step.given.items()}
+        arguments |= {name: times(factor, build.name(name)) for name, factor in step.factors.items()}
+        sizes = (arguments[name] for name in function.parameters)
         parts.append(times(step.weight, build.call(NAME, *sizes)))
     return _sum(parts)

@@ -1,4 +1,4 @@
-"""Text to `RealRecurrence`: definitions, cases and base values, each expression read by the language's own parser."""
+"""Parse the text of a `RealRecurrence`: definitions, cases and base values, with the language's expression parser."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ BAD_HEAD = Rule(
 DEFINED_TWICE = Rule(
     "AL472",
     "function defined twice",
-    "A function has one definition, which may have several cases, and one value at a size.",
+    """
+    A function has one definition, which may have several cases, and one value at a size. Cases follow one `=`:
+    `Q(n) = n/L when n <= Z; 2*Q(n/2) + n/L`.
+    """,
 )
 NO_SUCH_FUNCTION = Rule(
     "AL473",
@@ -83,7 +86,7 @@ _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
 @record
 class _Piece:
-    """A stretch of the text, from `start` to `end`, behind a `,` or a `;`."""
+    """A part of the text, from `start` to `end`, that follows the separator `,` or `;`."""
 
     start: int
     end: int
@@ -92,7 +95,7 @@ class _Piece:
 
 @dataclass
 class _Draft:
-    """A definition being read."""
+    """A definition that is being read."""
 
     name: str
     parameters: tuple[str, ...]
@@ -104,7 +107,7 @@ class _Draft:
 def parse_recurrence(text: str, where: str = "") -> RealRecurrence:
     """Read a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`, with facts about its names in `where`.
 
-    Raises ArchlineError (AL470 to AL476, and those of expressions) where it is none.
+    Raises ArchlineError (AL470 to AL476, and those of expressions) if the text is not a recurrence.
     """
     facts = parse_facts(where, "--where") if where.strip() else ()
     return replace(_Reader(text).read(), facts=facts)
@@ -146,7 +149,7 @@ class _Reader:
 
     # The text in pieces.
     def _pieces(self) -> Iterator[_Piece]:
-        """The parts between commas and semicolons outside brackets. Empty ones at the very end are left out."""
+        """Iterate over the parts between commas and semicolons outside brackets, without empty ones at the very end."""
         depth, start, separator = 0, 0, ""
         for at, character in enumerate(self._text):
             depth += (character in "([") - (character in ")]")
@@ -178,7 +181,7 @@ class _Reader:
             self._case(self._current, piece.start, piece.end)
 
     def _equals(self, piece: _Piece) -> int | None:
-        """Where the `=` stands behind a head `NAME(...)`, if the piece begins so."""
+        """Find the position of the `=` behind a head `NAME(...)`, if the piece begins with one."""
         head = _HEAD.match(self._text, piece.start, piece.end)
         if head is None:
             return None
@@ -198,33 +201,34 @@ class _Reader:
             raise self._problem(BAD_HEAD, "the left side is not a function of sizes", head)
         if head.function in INTRINSICS or head.function in RESERVED:
             raise self._problem(BAD_HEAD, f"`{head.function}` has a meaning already", head)
-        if head.arguments and all(not _names(each) for each in head.arguments):
+        if head.arguments and all(not _names(argument) for argument in head.arguments):
             value = self._expression(equals + 1, piece.end)
             self._values.append((head, value, self._trimmed(piece.start, equals)))
             return
         self._current = draft = _Draft(head.function, self._parameters(head), self._home(head.span))
         if head.function in self._drafts:
-            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head)
+            hint = f"cases follow one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
+            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head, hint)
         self._drafts[head.function] = draft
         self._case(draft, equals + 1, piece.end)
 
     def _parameters(self, head: s.Call) -> tuple[str, ...]:
         names: list[str] = []
-        for each in head.arguments:
-            if not isinstance(each, s.Name) or each.id == "pi":
+        for argument in head.arguments:
+            if not isinstance(argument, s.Name) or argument.id == "pi":
                 hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
-                raise self._problem(BAD_HEAD, "an argument on the left side is a name", each, hint)
-            if each.id in INTRINSICS:
-                raise self._problem(BAD_HEAD, f"`{each.id}` is a function of the language", each)
-            if each.id in names:
-                raise self._problem(BAD_HEAD, f"`{each.id}` stands for two arguments", each)
-            names.append(each.id)
+                raise self._problem(BAD_HEAD, "an argument on the left side is a name", argument, hint)
+            if argument.id in INTRINSICS:
+                raise self._problem(BAD_HEAD, f"`{argument.id}` is a function of the language", argument)
+            if argument.id in names:
+                raise self._problem(BAD_HEAD, f"`{argument.id}` stands for two arguments", argument)
+            names.append(argument.id)
         if not names:
             raise self._problem(BAD_HEAD, f"`{head.function}` has no argument", head)
         return tuple(names)
 
     def _case(self, draft: _Draft, start: int, end: int) -> None:
-        when = next((each for each in _WHEN.finditer(self._text, start, end) if self._outside(start, each)), None)
+        when = next((match for match in _WHEN.finditer(self._text, start, end) if self._outside(start, match)), None)
         if draft.cases and draft.cases[-1].condition is None:
             span = self._trimmed(start, end)
             hint = "the case before it has no `when`"
@@ -236,7 +240,7 @@ class _Reader:
 
     def _outside(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]
-        return sum(before.count(each) for each in "([") <= sum(before.count(each) for each in ")]")
+        return sum(before.count(bracket) for bracket in "([") <= sum(before.count(bracket) for bracket in ")]")
 
     def _base(self, call: s.Call, value: s.Expr, span: Span) -> None:
         draft = self._drafts.get(call.function)
@@ -246,7 +250,7 @@ class _Reader:
         if len(call.arguments) != len(draft.parameters):
             raise error(BAD_HEAD, _count(draft), span=span)
         at = tuple(map(structure, call.arguments))
-        if any(tuple(map(structure, each.arguments)) == at for each in draft.bases):
+        if any(tuple(map(structure, base.arguments)) == at for base in draft.bases):
             raise error(DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
         draft.bases.append(BaseValue(call.arguments, value))
 
@@ -263,9 +267,9 @@ class _Reader:
             for part in (*base.arguments, base.value):
                 self._value(part)
                 self._no_calls(part, "a base value")
-            found = next((each for each in _names(base.value) if each.id in draft.parameters), None)
-            if found is not None:
-                raise self._problem(NOT_A_VALUE, f"a base value does not depend on `{found.id}`", found)
+            parameter = next((name for name in _names(base.value) if name.id in draft.parameters), None)
+            if parameter is not None:
+                raise self._problem(NOT_A_VALUE, f"a base value does not depend on `{parameter.id}`", parameter)
 
     def _value(self, expr: s.Expr) -> None:
         for node in s.nodes(expr):
@@ -273,8 +277,8 @@ class _Reader:
                 case s.Call(function=function, arguments=arguments) if function in self._drafts:
                     if len(arguments) != len(self._drafts[function].parameters):
                         raise self._problem(BAD_HEAD, _count(self._drafts[function]), node)
-                    for each in arguments:
-                        self._no_calls(each, "the argument of a recursive call")
+                    for argument in arguments:
+                        self._no_calls(argument, "the argument of a recursive call")
                 case s.Call(function=function, arguments=arguments):
                     self._intrinsic(node, function, len(arguments))
                 case s.Binary(op=op) if op in _OPERATORS:
@@ -303,13 +307,13 @@ class _Reader:
         return self._parsed(parse_expression, start, end)
 
     def _parsed(self, parse: Callable[[str, str], T], start: int, end: int) -> T:
-        """What a stretch of the text parses to; spaces before it keep the columns."""
+        """Parse a part of the text; spaces before it preserve the columns."""
         try:
             return parse(" " * start + self._text[start:end], NAME)
         except ArchlineError as problem:
-            moved = [replace(each, span=self._home(each.span)) for each in problem.diagnostics]
+            moved = [replace(diagnostic, span=self._home(diagnostic.span)) for diagnostic in problem.diagnostics]
             blank = not self._text[start:end].strip()
-            raise ArchlineError([_at_the_end(each, end if blank else 0) for each in moved]) from None
+            raise ArchlineError([_at_the_end(diagnostic, end if blank else 0) for diagnostic in moved]) from None
 
     def _home(self, span: Span | None) -> Span:
         if span is None:
@@ -320,7 +324,7 @@ class _Reader:
         return Span(self._source, 1, start + 1, 1, end + 1)
 
     def _trimmed(self, start: int, end: int) -> Span:
-        """The stretch without the spaces around it; of an empty one, the place where it would be."""
+        """Return the span of a part without the spaces around it; for an empty part, the position where it would be."""
         text = self._text[start:end]
         if not text.strip():
             return self._span(end, end + 1)
@@ -330,16 +334,16 @@ class _Reader:
         return error(rule, message, span=self._home(node.span), hint=hint)
 
 
-def _at_the_end(found: Diagnostic, end: int) -> Diagnostic:
-    """The finding in a stretch of the text, which ends where its line seems to; of a blank one, at least at `end`."""
-    span = found.span
+def _at_the_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
+    """Move a diagnostic from the end of the line to the end of the expression; for a blank one, to `end` at least."""
+    span = diagnostic.span
     if span is None:
-        return found
+        return diagnostic
     column = max(span.column, end + 1)
-    message = found.message.replace("the end of the line", "the end of the expression")
+    message = diagnostic.message.replace("the end of the line", "the end of the expression")
     message = message.replace("unexpected end of the line", "unexpected end of the expression")
     return replace(
-        found, message=message, span=replace(span, column=column, end_column=max(column + 1, span.end_column))
+        diagnostic, message=message, span=replace(span, column=column, end_column=max(column + 1, span.end_column))
     )
 
 

@@ -1,4 +1,4 @@
-"""Solves recurrences: functions that others call first, each by the way its sizes shrink; then checks the answer."""
+"""Solve a system of recurrences, callees first, each by how its sizes shrink, and check the answer numerically."""
 
 from __future__ import annotations
 
@@ -56,38 +56,38 @@ from archline.recurrences.asymptotic.univariate import (
 from archline.recurrences.closed.geometric import Closed
 
 SYMBOL_VALUES = (3, 17, 101)
-"""What symbols are while an answer is checked, in turn."""
+"""The values of symbols, in turn, while an answer is checked."""
 _SPREAD = 2.3
 _EVALUATIONS = 20_000
 _BITS = (64, 16, 12, 8)
-"""Logarithms of the largest size that a recurrence is followed to, in units of its base."""
+"""The logarithms of the largest size at which a recurrence is evaluated, relative to its base."""
 _PLACES = 5
 _RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
 
 
-def check_answer(problem: RealRecurrence, found: SolvedFunction) -> None:
-    """Raise OutOfReachError unless the recurrence, followed at several scales, agrees with what was found."""
+def check_answer(problem: RealRecurrence, answer: SolvedFunction) -> None:
+    """Raise OutOfReachError unless the recurrence, evaluated at several scales, agrees with the answer."""
     symbols = symbols_of(problem)
-    sizes, values = _follow_sizes(problem, found, symbols)
+    sizes, values = _follow_sizes(problem, answer, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
     ]
-    if found.growth is None:
+    if answer.growth is None:
         _check_rising(points)
     else:
-        growth, size = CompiledFormula(found.growth, WIDE, exact_logs=False), problem.asked.parameters[0]
-        logs = [_log(growth.at({size: each, **symbols})) for each in sizes]
-        _check_level([value - log for value, log in zip(values, logs, strict=True)], found, points)
-    if found.closed is not None:
-        _check_exact(problem, found.closed, symbols)
+        growth, size = CompiledFormula(answer.growth, WIDE, exact_logs=False), problem.asked.parameters[0]
+        logs = [_log(growth.at({size: size_, **symbols})) for size_ in sizes]
+        _check_level([value - log for value, log in zip(values, logs, strict=True)], answer, points)
+    if answer.closed is not None:
+        _check_exact(problem, answer.closed, symbols)
 
 
 def _follow_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
-    """Sizes with log2 of the function there, smaller ones where too many lie on the way: shifted sizes never meet."""
+    """Return sizes with log2 of the function there, smaller ones if too many are evaluated: shifted ones never meet."""
     *larger, least = _BITS if answer.shrinking == SPLITS else _BITS[:1]
     for bits in larger:
         sizes = _sizes(problem, answer, bits)
@@ -97,71 +97,71 @@ def _follow_sizes(
     return sizes, evaluate_log2(problem, sizes, symbols)
 
 
-def _check_level(ratios: list[float], found: SolvedFunction, points: list[tuple[float, float]]) -> None:
-    """The ratio of the function to its growth changes little between the last scales.
+def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:
+    """Check that the ratio of the function to its growth changes little between the last scales.
 
-    Where two exponents are close, the slower one has not yet gone, and the ratio may rise as the scale does.
+    If two exponents are close, the slower term is still noticeable, and the ratio may rise with the scale.
     """
     allowed = _SPREAD
     scale = points[-2][0]
-    if found.shrinking == ROOTS:
-        allowed *= 2 if found.gap * math.log2(scale) < 5 else 1
-    elif found.gap * scale < 16:
-        allowed *= 8 if found.gap * scale < 5 else 4
-    if found.shrinking == SPLITS and found.factor is None:
+    if answer.shrinking == ROOTS:
+        allowed *= 2 if answer.gap * math.log2(scale) < 5 else 1
+    elif answer.gap * scale < 16:
+        allowed *= 8 if answer.gap * scale < 5 else 4
+    if answer.shrinking == SPLITS and answer.factor is None:
         allowed *= 2
     if abs(ratios[-1] - ratios[-2]) > math.log2(allowed):
         raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
 
 
 def _check_rising(points: list[tuple[float, float]]) -> None:
-    """Beyond polynomials, the function's logarithm rises ever faster with that of the size."""
+    """Check that the function's logarithm rises ever faster with that of the size, as beyond polynomials."""
     (a, x), (b, y), (c, z) = points[-3:]
     if not (z - y) / (c - b) > (y - x) / (b - a) > 0:
         raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
 
 
-def _sizes(problem: RealRecurrence, found: SolvedFunction, bits: int) -> list[int | Fraction]:
-    """Sizes at three scales, as far apart as the number of sizes between them and the base allows.
+def _sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[int | Fraction]:
+    """Return sizes at three scales, as far apart as the number of sizes between them and the base allows.
 
     They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
     """
-    least = max(Fraction(1), Fraction(int(found.start.p), int(found.start.q)))
-    if found.shrinking == STEPS:
-        stride = Fraction(int(found.stride.p), int(found.stride.q))
-        return [least + stride * count for count in (40, 120, 360)]
-    factor = Fraction(2) if found.factor is None else Fraction(int(found.factor.p), int(found.factor.q))
+    smallest = max(Fraction(1), Fraction(int(answer.start.p), int(answer.start.q)))
+    if answer.shrinking == STEPS:
+        stride = Fraction(int(answer.stride.p), int(answer.stride.q))
+        return [smallest + stride * count for count in (40, 120, 360)]
+    factor = Fraction(2) if answer.factor is None else Fraction(int(answer.factor.p), int(answer.factor.q))
     if bits > _EVALUATIONS * math.log2(factor):
         raise OutOfReachError(f"more than {_EVALUATIONS} sizes are needed to check the answer")
-    if found.shrinking == ROOTS:
-        start = math.ceil(least) if least > 1 else 2
+    if answer.shrinking == ROOTS:
+        start = math.ceil(smallest) if smallest > 1 else 2
         depths = [round(bits / math.log2(factor)) for bits in (4, 8, 11)]
         return [start ** round(factor**depth) for depth in depths]
-    if found.factor is None:
+    if answer.factor is None:
         shares = _log_shares(problem)
-        # So many sizes lie on the way as there are products of shares above 1.
-        while bits > 24 and math.prod(bits / each for each in shares) / math.factorial(len(shares)) > 800:
+        # The number of sizes on the way is that of products of shares above 1.
+        while bits > 24 and math.prod(bits / share for share in shares) / math.factorial(len(shares)) > 800:
             bits -= 8
     depth = round(bits / math.log2(factor))
-    return [least * factor ** (depth >> 2), least * factor ** (depth >> 1), least * factor**depth]
+    return [smallest * factor ** (depth >> 2), smallest * factor ** (depth >> 1), smallest * factor**depth]
 
 
 def _log_shares(problem: RealRecurrence) -> list[float]:
-    """log2(1/r) for the calls at r*n, as far as they are seen at once."""
-    found = set()
-    for node in s.nodes(tuple(case.value for each in problem.definitions for case in each.cases)):
-        if isinstance(node, s.Call) and node.function in {each.name for each in problem.definitions}:
+    """Return log2(1/r) for the calls at r*n whose sizes can be evaluated directly."""
+    logs = set()
+    for node in s.nodes(tuple(case.value for definition in problem.definitions for case in definition.cases)):
+        if isinstance(node, s.Call) and node.function in {definition.name for definition in problem.definitions}:
             try:
                 ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, WIDE)) / (1 << 40)
             except (NoValueError, EvaluationRefusedError):
                 continue
             if 0 < ratio < 1 - 1e-6:
-                found.add(round(-math.log2(ratio), 9))
-    return sorted(found)
+                logs.add(round(-math.log2(ratio), 9))
+    return sorted(logs)
 
 
 def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
-    """log2 of the function at the sizes. Raises OutOfReachError."""
+    """Return log2 of the function at the sizes. Raises OutOfReachError."""
     try:
         evaluator = Evaluator(problem, symbols, WIDE, limit=_EVALUATIONS)
         values = [evaluator.of(problem.asked.name, size) for size in sizes]
@@ -181,24 +181,24 @@ def _log(value: arb) -> float:
 
 
 def symbols_of(problem: RealRecurrence) -> dict[str, int]:
-    """Values for the names that are no sizes."""
-    sizes = {name for each in problem.definitions for name in each.parameters}
-    parts = [case.value for each in problem.definitions for case in each.cases]
-    parts += [base.value for each in problem.definitions for base in each.bases]
+    """Choose values for the names that are not sizes."""
+    sizes = {name for definition in problem.definitions for name in definition.parameters}
+    parts = [case.value for definition in problem.definitions for case in definition.cases]
+    parts += [base.value for definition in problem.definitions for base in definition.bases]
     names = s.names(tuple(parts)) - sizes - {"pi"}
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
-def _check_exact(problem: RealRecurrence, found: Closed, symbols: Symbols) -> None:
-    """The closed form is the recurrence's value on its domain: exactly where both are rational."""
+def _check_exact(problem: RealRecurrence, closed: Closed, symbols: Symbols) -> None:
+    """Raise OutOfReachError unless the closed form has the recurrence's values: exactly if both are rational."""
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT, WIDE):
         try:
             evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_EVALUATIONS)
-            formula = CompiledFormula(found.expr, arithmetic)
-            for each in found.places[:_PLACES]:
-                left = evaluator.of(problem.asked.name, each)
-                right = formula.at({size: each, **symbols})
+            formula = CompiledFormula(closed.expr, arithmetic)
+            for point in closed.places[:_PLACES]:
+                left = evaluator.of(problem.asked.name, point)
+                right = formula.at({size: point, **symbols})
                 if not _equal(left, right):
                     raise OutOfReachError("the closed form found does not agree with the recurrence")
         except NoValueError:
@@ -208,7 +208,7 @@ def _check_exact(problem: RealRecurrence, found: Closed, symbols: Symbols) -> No
 
 
 def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
-    """Whether two numbers are equal; balls, whether they may be, or nearly so."""
+    """Test whether two numbers are equal; for balls, whether they may be, or nearly so."""
     if isinstance(left, fmpq):
         return bool(left == right)
     difference = left - right
@@ -216,68 +216,68 @@ def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
 
 
 def solve(problem: RealRecurrence) -> Answer:
-    """The growth of the asked function, in closed form where there is one; or the reason why there is none.
+    """Return the growth of the asked function, in closed form if there is one, or the reason why there is none.
 
     An answer has been compared with the recurrence itself at many sizes.
     """
-    if any(not _is_plain(each) for each in problem.definitions):
+    if any(not _is_plain(definition) for definition in problem.definitions):
         return solve_multi(problem)
     try:
-        found = _System(problem).solve(problem.asked.name)
-        check_answer(problem, found)
+        answer = _System(problem).solve(problem.asked.name)
+        check_answer(problem, answer)
     except OutOfReachError as reason:
         return Refused(str(reason))
-    return _answer(found, problem.asked)
+    return _answer(answer, problem.asked)
 
 
 def _is_plain(definition: RealDefinition) -> bool:
-    """Whether a function has one size and no conditions."""
+    """Test whether a function has one size and no conditions."""
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
 
-def _answer(found: SolvedFunction, asked: RealDefinition) -> Answer:
+def _answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
     (size,) = asked.parameters
-    growth = found.growth
-    steps = list(found.steps)
+    growth = solved.growth
+    steps = list(solved.steps)
     if growth is not None:
         steps.append(f"so {asked.name}({size}) is Theta({format_expression(growth)})")
-    exact, domain = (None, None) if found.closed is None else (found.closed.expr, found.closed.domain)
+    exact, domain = (None, None) if solved.closed is None else (solved.closed.expr, solved.closed.domain)
     if exact is not None:
         steps.append(f"exactly {asked.name}({size}) = {format_expression(exact)} where {domain}")
-    if found.beyond is not None:
-        return Superpolynomial(growth, found.beyond, tuple(steps), exact, domain, found.method, found.between)
+    if solved.beyond is not None:
+        return Superpolynomial(growth, solved.beyond, tuple(steps), exact, domain, solved.method, solved.between)
     assert growth is not None
-    lower, upper = (growth_tree([round_powers(term, up) for term in found.terms], size) for up in (False, True))
+    lower, upper = (growth_tree([round_powers(term, up) for term in solved.terms], size) for up in (False, True))
     between = None if same(lower, upper) else (lower, upper)
-    return SolvedGrowth(growth, found.method, tuple(steps), exact, domain, between=between)
+    return SolvedGrowth(growth, solved.method, tuple(steps), exact, domain, between=between)
 
 
 class _System:
-    """The functions of a problem, with what is known of each."""
+    """The functions of a problem, with the solutions that are known."""
 
     def __init__(self, problem: RealRecurrence) -> None:
-        self._definitions = {each.name: each for each in problem.definitions}
+        self._definitions = {definition.name: definition for definition in problem.definitions}
         names = frozenset(self._definitions)
-        self._branches = {name: branches_of(each, names) for name, each in self._definitions.items()}
-        self._bases = {name: bases_of(each, names) for name, each in self._definitions.items()}
+        self._branches = {name: branches_of(definition, names) for name, definition in self._definitions.items()}
+        self._bases = {name: bases_of(definition, names) for name, definition in self._definitions.items()}
         self._known: dict[str, SolvedFunction] = {}
 
     def solve(self, asked: str) -> SolvedFunction:
-        """Solve what the asked function leads to, callees first."""
+        """Solve the functions that the asked function leads to, callees first."""
         groups = components(self._branches, asked)
         needed = {asked}.union(*(callees(self._branches[name]) for group in groups for name in group))
         for group in groups:
             for name in sorted(group):
-                called = any(name in callees(self._branches[each]) for other in groups for each in other - group)
+                called = any(name in callees(self._branches[caller]) for g in groups for caller in g - group)
                 if name == asked or (name in needed and called):
                     self._known[name] = self._one(name, group)
-        found = self._known[asked]
-        if any(each.shrinking == STEPS for each in self._known.values()):
-            # Sizes that are tried must be small enough for steps.
-            found = replace(found, shrinking=STEPS)
-        if found.beyond is None:
-            found = replace(found, growth=growth_tree(found.terms, self._definitions[asked].parameters[0]))
-        return replace(found, start=max(each.threshold for each in self._bases.values()))
+        solved = self._known[asked]
+        if any(function.shrinking == STEPS for function in self._known.values()):
+            # Sizes that are checked must be small enough for steps.
+            solved = replace(solved, shrinking=STEPS)
+        if solved.beyond is None:
+            solved = replace(solved, growth=growth_tree(solved.terms, self._definitions[asked].parameters[0]))
+        return replace(solved, start=max(base.threshold for base in self._bases.values()))
 
     def _one(self, name: str, group: frozenset[str]) -> SolvedFunction:
         size = self._definitions[name].parameters[0]
@@ -285,19 +285,19 @@ class _System:
         if beyond is not None:
             stated = statement(name, size, self._branches[name], self._bases[name])
             return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
-        system = {each: tuple(self._replaced(branch, group) for branch in self._branches[each]) for each in group}
+        system = {f: tuple(self._replaced(branch, group) for branch in self._branches[f]) for f in group}
         if len(group) == 1:
             return self._with_notes(name, solve_one(name, size, system[name], self._bases[name]))
-        for each in group:
-            check_terms(self._branches[each], max(self._bases[each].threshold, fmpq(1)))
-        left = written_out(system, group, name)
-        if len(left) > 1:
+        for function in group:
+            check_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
+        remaining = written_out(system, group, name)
+        if len(remaining) > 1:
             return by_matrix(
-                left, self._common_bases(name, group), [line for each in left for line in self._statement(each)]
+                remaining, self._common_bases(name, group), [line for f in remaining for line in self._statement(f)]
             )
-        found = solve_one(name, size, left[name], self._common_bases(name, group))
-        stated = tuple(line for each in sorted(group) for line in self._statement(each))
-        return replace(found, steps=(*stated, "written into one another:", *found.steps), closed=None)
+        solved = solve_one(name, size, remaining[name], self._common_bases(name, group))
+        stated = tuple(line for function in sorted(group) for line in self._statement(function))
+        return replace(solved, steps=(*stated, "written into one another:", *solved.steps), closed=None)
 
     def _beyond(self, group: frozenset[str]) -> str | None:
         for name in sorted(group):
@@ -310,20 +310,20 @@ class _System:
         size = self._definitions[name].parameters[0]
         return statement(name, size, self._branches[name], self._bases[name])
 
-    def _with_notes(self, name: str, found: SolvedFunction) -> SolvedFunction:
-        """The solution behind what is used of other functions."""
+    def _with_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
+        """Prepend the solutions of the called functions to the steps of the solution."""
         notes = []
         for callee in sorted(callees(self._branches[name]) - {name}):
             notes += [*self._known[callee].steps]
             size = self._definitions[callee].parameters[0]
             notes.append(f"so {callee}({size}) is Theta({growth_text(self._known[callee].terms, size)})")
         if not notes:
-            return found
+            return solved
         stated = f"{self._statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
-        return replace(found, steps=(*notes, stated, *found.steps), closed=None)
+        return replace(solved, steps=(*notes, stated, *solved.steps), closed=None)
 
     def _replaced(self, branch: CallSum, group: frozenset[str]) -> CallSum:
-        kept = tuple(call for call in branch.calls if call.function in group)
+        own_calls = tuple(call for call in branch.calls if call.function in group)
         terms = list(branch.terms)
         for call in branch.calls:
             if call.function not in group:
@@ -331,15 +331,15 @@ class _System:
                     raise OutOfReachError("a recursive call is subtracted")
                 grown = at_argument(self._known[call.function].terms, call.argument)
                 terms += [replace(call.weight.times(term), exact=False) for term in grown]
-        return CallSum(kept, collect_terms(terms))
+        return CallSum(own_calls, collect_terms(terms))
 
     def _common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
-        """The bases of a function into which others are written: it grows from them only where all of them count."""
-        own = self._bases[name]
-        if len({frozenset(term.kind for term in self._bases[each].growing) for each in group}) > 1 and any(
-            term.symbols for each in group for term in self._bases[each].growing
+        """Return the base values of a function with inlined functions: it grows from them only if all functions do."""
+        bases = self._bases[name]
+        if len({frozenset(term.kind for term in self._bases[f].growing) for f in group}) > 1 and any(
+            term.symbols for f in group for term in self._bases[f].growing
         ):
             raise OutOfReachError("functions that call each other, with different symbols in their base values")
-        if all(self._bases[each].growing for each in group):
-            return own
-        return replace(own, growing=())
+        if all(self._bases[function].growing for function in group):
+            return bases
+        return replace(bases, growing=())

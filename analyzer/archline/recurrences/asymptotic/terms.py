@@ -1,4 +1,4 @@
-"""Terms c*n^a*log2(n)^k*log2(log2(n))^j*... times powers of symbols, and how they are ordered."""
+"""Represent the terms c*n^a*log2(n)^k*log2(log2(n))^j*... times powers of symbols, and compare their growth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
 def log_ratio(of: fmpq, to: fmpq) -> Constant:
-    """log(of)/log(to) for positive rationals, to not 1."""
+    """Return log(of)/log(to) for positive rationals, `to` not 1."""
     (of, up), (to, down) = primitive(of), primitive(to)
     if of == to:
         return Constant(fmpq(up, down))
@@ -24,7 +24,7 @@ def log_ratio(of: fmpq, to: fmpq) -> Constant:
 
 
 def primitive(value: fmpq) -> tuple[fmpq, int]:
-    """(c, k) with value = c^k, c >= 1 no perfect power."""
+    """Return (c, k) with value = c^k, where c >= 1 is not a perfect power."""
     power = 1
     if value < 1:
         value, power = 1 / value, -1
@@ -40,7 +40,7 @@ def primitive(value: fmpq) -> tuple[fmpq, int]:
 
 
 def power_of(base: fmpq, exponent: Constant) -> fmpq | None:
-    """base^exponent for a positive base, where it is rational."""
+    """Return base^exponent for a positive base if it is rational, else None."""
     root, up = primitive(base)
     return (Constant(root).log2() * exponent.scaled(up)).exp2()
 
@@ -51,9 +51,9 @@ Symbols = tuple[tuple[str, fmpq], ...]
 
 @record
 class GrowthTerm:
-    """One term: `powers` are those of the size n, of log2(n), of log2(log2(n)) and so on, the last of them not 0.
+    """A term: `powers` are those of the size n, of log2(n), of log2(log2(n)) and so on, the last power not 0.
 
-    `exact` is False where it stands for a function of the same growth, its coefficient for any other.
+    `exact` is False if it represents any function of the same growth, and its coefficient any of the same sign.
     """
 
     coefficient: fmpq
@@ -63,62 +63,62 @@ class GrowthTerm:
 
     @property
     def kind(self) -> tuple[Powers, Symbols]:
-        """The term without its coefficient."""
+        """The powers and symbols: the term without its coefficient."""
         return self.powers, self.symbols
 
     @property
     def power(self) -> Constant:
-        """That of the size."""
+        """The power of the size."""
         return self.at(0)
 
     def at(self, place: int) -> Constant:
-        """The power of the size, of its logarithm, and so on."""
+        """Return the power of the size (place 0), of its logarithm (1), and so on."""
         return self.powers[place] if place < len(self.powers) else NOTHING
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a number."""
+        """Whether the term is a number."""
         return not self.varies and not self.symbols
 
     @property
     def varies(self) -> bool:
-        """Whether the size is in it."""
+        """Whether the size occurs in the term."""
         return bool(self.powers)
 
     def with_powers(self, powers: Iterable[Constant]) -> GrowthTerm:
-        """The term with other powers."""
+        """Return the term with other powers."""
         return replace(self, powers=trimmed(powers))
 
-    def times(self, other: GrowthTerm) -> GrowthTerm:
-        """The product."""
+    def times(self, right: GrowthTerm) -> GrowthTerm:
+        """Return the product of two terms."""
         return GrowthTerm(
-            self.coefficient * other.coefficient,
-            trimmed(a + b for a, b in zip_longest(self.powers, other.powers, fillvalue=NOTHING)),
-            _product(self.symbols, other.symbols),
-            self.exact and other.exact,
+            self.coefficient * right.coefficient,
+            trimmed(a + b for a, b in zip_longest(self.powers, right.powers, fillvalue=NOTHING)),
+            _product(self.symbols, right.symbols),
+            self.exact and right.exact,
         )
 
     def to_the(self, exponent: fmpq) -> GrowthTerm:
-        """A rational power of a term with a positive coefficient, or an integer one of any."""
+        """Return a rational power of a term with a positive coefficient, or an integer power of any term."""
         coefficient, exact = _coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
             coefficient,
-            trimmed(each.scaled(exponent) for each in self.powers),
+            trimmed(exponent_.scaled(exponent) for exponent_ in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
             self.exact and exact,
         )
 
 
 def trimmed(powers: Iterable[Constant]) -> Powers:
-    """Powers without those at the end that are 0."""
-    found = list(powers)
-    while found and not found[-1]:
-        found.pop()
-    return tuple(found)
+    """Return powers without zeros at the end."""
+    trimmed_powers = list(powers)
+    while trimmed_powers and not trimmed_powers[-1]:
+        trimmed_powers.pop()
+    return tuple(trimmed_powers)
 
 
 def power(place: int, exponent: Constant = UNITY) -> Powers:
-    """A power of the size (place 0), of its logarithm (1), and so on."""
+    """Return a power of the size (place 0), of its logarithm (1), and so on."""
     return trimmed([NOTHING] * place + [exponent])
 
 
@@ -126,13 +126,13 @@ def _product(left: Symbols, right: Symbols) -> Symbols:
     if not left or not right:
         return left or right
     powers = dict(left)
-    for name, each in right:
-        powers[name] = powers.get(name, _NOUGHT) + each
-    return tuple(sorted((name, each) for name, each in powers.items() if each))
+    for name, exponent in right:
+        powers[name] = powers.get(name, _NOUGHT) + exponent
+    return tuple(sorted((name, exponent) for name, exponent in powers.items() if exponent))
 
 
 def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
-    """The power, and whether it is that number rather than another one of the same sign."""
+    """Return the power, and whether it is exact rather than any number of the same sign."""
     if exponent.q == 1 and abs(exponent.p) <= 1000:
         if value == 0 and exponent < 0:
             raise OutOfReachError("division by zero")
@@ -143,56 +143,56 @@ def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
 
 
 def collect_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
-    """The terms with those of a kind added, in the order of their first."""
-    found: dict[object, GrowthTerm] = {}
+    """Merge the terms of one kind, in the order of the first of each kind. Raises OutOfReachError."""
+    merged: dict[object, GrowthTerm] = {}
     for term in terms:
-        before = found.get(term.kind)
+        before = merged.get(term.kind)
         if before is None:
-            found[term.kind] = term
+            merged[term.kind] = term
         elif (not term.exact or not before.exact) and (term.coefficient > 0) != (before.coefficient > 0):
             raise OutOfReachError("a difference of terms that grow alike")
         else:
             exact = before.exact and term.exact
-            found[term.kind] = replace(before, coefficient=before.coefficient + term.coefficient, exact=exact)
-    return tuple(term for term in found.values() if term.coefficient)
+            merged[term.kind] = replace(before, coefficient=before.coefficient + term.coefficient, exact=exact)
+    return tuple(term for term in merged.values() if term.coefficient)
 
 
 def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) -> tuple[GrowthTerm, ...]:
-    """The product of two sums."""
+    """Return the product of two sums. Raises OutOfReachError if it has too many terms."""
     if len(left) * len(right) > 400:
         raise OutOfReachError("the products in it have too many terms")
     return collect_terms(a.times(b) for a in left for b in right)
 
 
 def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:
-    """1, 0 or -1 as left grows faster than right in the size, alike, or slower; their symbols do not count."""
+    """Return 1, 0 or -1 if left grows faster than right in the size, alike, or slower; symbols are ignored."""
     pairs = zip_longest(left.powers, right.powers, fillvalue=NOTHING)
     return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
 
 
 def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
-    """Whether a constant times `great` is above `small` for all sizes and symbols from 1 on."""
+    """Test whether a constant times `great` is above `small` for all sizes and symbols from 1 on."""
     if compare_growth(great, small) < 0:
         return False
     if great.symbols == small.symbols:
         return True
     powers = dict(great.symbols)
-    lesser = dict(small.symbols)
-    return all(powers.get(name, _NOUGHT) >= lesser.get(name, _NOUGHT) for name in {*powers, *lesser})
+    small_powers = dict(small.symbols)
+    return all(powers.get(name, _NOUGHT) >= small_powers.get(name, _NOUGHT) for name in {*powers, *small_powers})
 
 
 def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
-    """The terms that no other one dominates, with coefficient 1, the fastest in the size first."""
-    kept: list[GrowthTerm] = []
+    """Return the terms that no other term dominates, with coefficient 1, the fastest in the size first."""
+    leading: list[GrowthTerm] = []
     for term in terms:
-        if not any(dominates(each, term) for each in kept):
-            kept = [each for each in kept if not dominates(term, each)]
-            kept.append(replace(term, coefficient=fmpq(1)))
-    return tuple(sorted(kept, key=cmp_to_key(compare_growth), reverse=True))
+        if not any(dominates(leader, term) for leader in leading):
+            leading = [leader for leader in leading if not dominates(term, leader)]
+            leading.append(replace(term, coefficient=fmpq(1)))
+    return tuple(sorted(leading, key=cmp_to_key(compare_growth), reverse=True))
 
 
 def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
-    """Whether the sum is seen to be at least 0 for all sizes from `least` on, each minus covered by a plus.
+    """Test whether the sum is evidently at least 0 for all sizes from `least` on: a plus covers each minus.
 
     A term that grows at least as fast, and a share of whose coefficient suffices at `least`, suffices beyond.
     """
@@ -204,8 +204,8 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
         if not term.exact or least <= 0:
             return False
         needed = -term.coefficient
-        for at, each in enumerate(great):
-            ratio = _ratio_bound(term, each, least) if needed else None
+        for at, term_ in enumerate(great):
+            ratio = _ratio_bound(term, term_, least) if needed else None
             if ratio is not None:
                 share = min(needed, room[at] / ratio)
                 needed, room[at] = needed - share, room[at] - share * ratio
@@ -215,7 +215,7 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
 
 
 def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
-    """A number that small/great without coefficients does not pass from `least` on, where it falls."""
+    """Return an upper bound of small/great without coefficients from `least` on, where it falls; None if it rises."""
     if small.symbols != great.symbols:
         return None
     gaps = [a - b for a, b in zip_longest(small.powers, great.powers, fillvalue=NOTHING)]
@@ -230,7 +230,7 @@ def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | No
 
 
 def _logarithms(value: arb) -> Iterator[arb]:
-    """A size, its logarithm, and so on, with log2(w) as log2(2 + w)."""
+    """Iterate over a size, its logarithm, and so on, with log2(w) as log2(2 + w)."""
     while True:
         yield value
         value = (value + 2).log() / arb.const_log2()

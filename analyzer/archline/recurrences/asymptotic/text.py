@@ -1,4 +1,4 @@
-"""Terms, growth and arguments in the language's syntax, and the lines of a solution as a textbook prints it."""
+"""Print the terms and sizes of recurrences in the language's syntax, and solutions line by line as in a textbook."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, excess
 
 
 def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
-    """The sum of terms without their coefficients."""
+    """Return the sum of terms without their coefficients."""
     return b.total((False, product_tree(fmpq(1), _factors(term, size))) for term in terms)
 
 
 def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
-    """The same in the language's syntax."""
+    """Return the sum of terms without their coefficients, in the language's syntax."""
     return format_expression(growth_tree(terms, size))
 
 
 def kind_text(term: GrowthTerm, size: str) -> str:
-    """A term without its coefficient."""
+    """Return the text of a term without its coefficient."""
     return growth_text([term], size)
 
 
 def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
-    """A sum of terms with their coefficients and signs."""
+    """Return the text of a sum of terms with their coefficients and signs."""
     return format_expression(sum_tree((term.coefficient, _factors(term, size)) for term in terms))
 
 
@@ -40,34 +40,34 @@ Factors = list[tuple[Factor, Constant]]
 
 
 def symbol_factor(name: str) -> Factor:
-    """A symbol, or the logarithm of one, as a base of powers."""
+    """Return a symbol, or the logarithm of one, as a base of powers."""
     inner = name.removeprefix("log2(")
     return factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
 
 
 def _factors(term: GrowthTerm, size: str) -> Factors:
-    factors = [(symbol_factor(name), Constant(each)) for name, each in term.symbols]
+    factors = [(symbol_factor(name), Constant(exponent)) for name, exponent in term.symbols]
     base = factor(size)
-    for each in term.powers:
-        factors.append((base, each))
+    for exponent in term.powers:
+        factors.append((base, exponent))
         base = as_factor(b.call("log2", base.expr))
     return factors
 
 
 def sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
-    """Products with signs between them."""
+    """Return a sum of products with their signs."""
     return b.total((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
 
 
 def product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
-    """Powers multiplied, those with negative exponents below a bar."""
+    """Return a product of powers, those with negative exponents in the denominator."""
     above = [b.power(base.expr, exponent.tree) for base, exponent in factors if exponent.sign() > 0]
     below = [b.power(base.expr, (-exponent).tree) for base, exponent in factors if exponent.sign() < 0]
     return b.quotient([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
 
 
 def argument_text(argument: Argument, size: str) -> str:
-    """The size of a call."""
+    """Return the text of the size of a call."""
     if argument.is_root:
         return _power_text(size, Constant(argument.root))
     ratio, offset = argument.ratio, argument.offset
@@ -84,14 +84,14 @@ def _power_text(size: str, exponent: Constant) -> str:
 
 
 def call_text(call: WeightedCall, size: str) -> str:
-    """A call with its weight."""
+    """Return the text of a call with its weight."""
     weight = terms_text([call.weight], size)
     text = f"{call.function}({argument_text(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 
 
 def branch_text(branch: CallSum, size: str) -> str:
-    """A branch as a sum."""
+    """Return the text of a branch as a sum."""
     calls = " + ".join(call_text(call, size) for call in branch.calls)
     if not branch.terms:
         return calls or "0"
@@ -105,8 +105,8 @@ Lines = tuple[str, ...]
 
 
 def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
-    """The recurrence in its normal form, and its base."""
-    texts = [branch_text(each, size) for each in branches]
+    """Return the lines of the recurrence in its normal form, and of its base values."""
+    texts = [branch_text(branch, size) for branch in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
     lines = [f"{name}({size}) = {right} for {size} > {bases.threshold}"]
     below: fmpq | None = None
@@ -117,20 +117,20 @@ def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Initia
     return tuple(lines)
 
 
-def split_lines(branches: tuple[CallSum, ...], found: GrowthResult, size: str) -> Lines:
-    """How the theorem of Akra and Bazzi gives the growth."""
-    lines = [equation(found.parts, found.exponent)]
-    bottom = _bottom(size, found)
+def split_lines(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
+    """Return the lines that derive the growth by the theorem of Akra and Bazzi."""
+    lines = [equation(result.parts, result.exponent)]
+    bottom = _bottom(size, result)
     for term in _amounts(branches):
-        lines.append(_weighed(term, size, excess(found.parts, term.power), bottom))
+        lines.append(_weighed(term, size, excess(result.parts, term.power), bottom))
     return tuple(lines)
 
 
-def root_lines(name: str, branches: tuple[CallSum, ...], found: GrowthResult, scale: Constant, size: str) -> Lines:
-    """The change of variable n = 2^mu, by which square roots of the size become halves."""
+def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, scale: Constant, size: str) -> Lines:
+    """Return the lines of the change of variable n = 2^mu, by which square roots of the size become halves."""
     divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
-    lines.append(equation(found.parts, found.exponent))
+    lines.append(equation(result.parts, result.exponent))
     for term in _amounts(branches):
         text = kind_text(term, size)
         sign = (term.power - scale).sign()
@@ -140,23 +140,23 @@ def root_lines(name: str, branches: tuple[CallSum, ...], found: GrowthResult, sc
             lines.append(f"{text} is dominated by the recursive calls as mu grows: the base cases dominate")
         else:
             in_mu = GrowthTerm(fmpq(1), term.powers[1:])
-            lines.append(_weighed(in_mu, "mu", excess(found.parts, in_mu.power), _bottom("mu", found)))
+            lines.append(_weighed(in_mu, "mu", excess(result.parts, in_mu.power), _bottom("mu", result)))
     return tuple(lines)
 
 
 def _bottom(size: str, found: GrowthResult) -> str:
-    """What the calls alone make grow."""
+    """Return the growth of the calls alone."""
     return _power_text(size, found.exponent) if found.exponent else "1"
 
 
 def _amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
-    """The terms other than the calls, each kind once."""
+    """Return the terms other than the calls, each kind once."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
 
 
 def _weighed(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
-    """How a term compares with what the calls alone make grow."""
+    """Return a line that compares a term with the growth of the calls alone."""
     text = kind_text(term, size)
     if side < 0:
         return f"{text} dominates {bottom}: the root of the recursion tree dominates"
@@ -169,7 +169,7 @@ def _weighed(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
 
 
 def equation(parts: Parts, p: Constant) -> str:
-    """The equation of the exponent, and its solution."""
+    """Return the equation of the exponent and its solution."""
     sides = []
     for weight, share in parts:
         power = f"{share}^p" if share.q == 1 else f"({share})^p"
@@ -181,8 +181,8 @@ def equation(parts: Parts, p: Constant) -> str:
 def step_lines(
     branches: tuple[CallSum, ...], found: GrowthResult, stride: fmpq, size: str, base: s.Expr | None = None
 ) -> Lines:
-    """How sums over sizes, or the characteristic equation with the solution base^(1/stride), give the growth."""
-    weights = max(sum((call.weight.coefficient for call in each.calls), fmpq(0)) for each in branches)
+    """Return lines that derive growth by sums over sizes, or by the characteristic root base^(1/stride)."""
+    weights = max(sum((call.weight.coefficient for call in branch.calls), fmpq(0)) for branch in branches)
     if base is not None:
         terms = [
             f"{'' if call.weight.coefficient == 1 else f'{call.weight.coefficient}*'}x^({call.argument.offset})"

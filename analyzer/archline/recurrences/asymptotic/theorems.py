@@ -1,7 +1,7 @@
-"""The theorems that give Theta: that of Akra and Bazzi, and the characteristic equation.
+"""Derive Theta by two theorems: that of Akra and Bazzi, and the characteristic equation.
 
-T(n) = sum a_i*T(r_i*n) + f(n) has an exact exponent p, sum a_i*r_i^p = 1. A change of variable makes recurrences of
-other kinds such ones. With n = log2(m), T(n - c) is U(m/2^c): sums over sizes and exponential growth are powers of
+T(n) = sum a_i*T(r_i*n) + f(n) has an exact exponent p, sum a_i*r_i^p = 1. A change of variable reduces recurrences of
+other kinds to this one. With n = log2(m), T(n - c) is U(m/2^c): sums over sizes and exponential growth are powers of
 log2(m) and of m, and the equation of p is the characteristic one, for 2^p. With n = 2^m, T(sqrt(n)) is U(m/2).
 """
 
@@ -49,7 +49,7 @@ DIGITS = re.compile(r"\d+\.\d+")
 
 @record
 class GrowthResult:
-    """Theta of a function, and what the solution went by: its exponent and the parts that gave it."""
+    """Theta of a function, and the exponent and the parts that it is derived from."""
 
     terms: Terms
     exponent: Constant
@@ -57,15 +57,15 @@ class GrowthResult:
 
 
 def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
-    """The parts, those of one share added."""
-    found: dict[fmpq, fmpq] = {}
+    """Merge the parts of equal share, by adding their weights."""
+    weights: dict[fmpq, fmpq] = {}
     for weight, share in parts:
-        found[share] = found.get(share, fmpq(0)) + weight
-    return tuple((weight, share) for share, weight in found.items())
+        weights[share] = weights.get(share, fmpq(0)) + weight
+    return tuple((weight, share) for share, weight in weights.items())
 
 
 def exponent_of(parts: Parts) -> Constant:
-    """The p with sum a*r^p = 1."""
+    """Return the p with sum a*r^p = 1."""
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
@@ -79,12 +79,12 @@ def exponent_of(parts: Parts) -> Constant:
 
 
 def _log(value: fmpq) -> float:
-    """The logarithm of a positive number, however large or small it is."""
+    """Return the logarithm of a positive number of any magnitude."""
     return math.log(int(value.p)) - math.log(int(value.q))
 
 
 def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
-    """The p with sum exp(w - r*p) = 1 over pairs (w, r), in floats.
+    """Return the p with sum exp(w - r*p) = 1 over pairs (w, r), in floats, by Newton's method.
 
     The sum is convex and falls, so that steps from its left never pass the root.
     """
@@ -99,56 +99,56 @@ def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _by_common_share(parts: Parts) -> Constant | None:
-    """log(x)/log(c) where all shares are powers of 1/c, so that x = c^p is the root of a polynomial."""
+    """Return log(x)/log(c) if all shares are powers of 1/c, so that x = c^p is the root of a polynomial; else None."""
     bases = [primitive(1 / share) for _, share in parts]
-    common, *others = {base for base, _ in bases}
-    if others or max(power for _, power in bases) > _DEGREE:
+    common, *rest = {base for base, _ in bases}
+    if rest or max(power for _, power in bases) > _DEGREE:
         return None
     calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     return log_of_greatest_root(polynomial(calls), common)
 
 
 def greatest_root(of: fmpq_poly) -> arb:
-    """The root with the greatest real part, at flint's current precision.
+    """Return the root with the greatest real part, at flint's current precision.
 
-    It is real for what counts calls, and simple (Perron, Frobenius).
+    For a polynomial that counts calls it is real and simple (Perron, Frobenius).
     """
     roots: Any = _whole(of).complex_roots()
-    found: arb = max((root.real for root, _ in roots), key=lambda each: float(each.mid()))
-    return found
+    greatest: arb = max((root.real for root, _ in roots), key=lambda centre: float(centre.mid()))
+    return greatest
 
 
 def log_of_greatest_root(of: fmpq_poly, base: fmpq) -> Constant:
-    """Its logarithm, exactly where it is rational: a rational number within the enclosure of one root is that root."""
+    """Return log(root) of the greatest root, exactly if rational: a rational root in its enclosure is that root."""
     near = greatest_root(of)
-    rational = next((each for each in rational_roots(of) if near.contains(arb(each))), None)
+    rational = next((root for root in rational_roots(of) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
-    def enclose() -> arb:
+    def enclose_logarithm() -> arb:
         return greatest_root(of).log() / arb(base).log()
 
-    return enclosed(nine_digits(float(enclose().mid())), enclose)
+    return enclosed(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
 
 def _enclosed(parts: Parts, near: float) -> Constant:
-    """An irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
+    """Return an irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
     centre = fmpq(*near.as_integer_ratio())
 
-    def enclose() -> arb:
+    def enclose_root() -> arb:
         return bisect_root(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
 
-    enclose()
-    return enclosed(nine_digits(near), enclose)
+    enclose_root()
+    return enclosed(nine_digits(near), enclose_root)
 
 
 def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
-    """The root of a function that is positive left of it and negative right of it; every step is certain.
+    """Return an enclosure of the root of a function that is positive left of it and negative right of it.
 
-    Raises OutOfReachError where the ends do not have these signs for certain.
+    Every step is certain. Raises OutOfReachError if the ends do not have these signs for certain.
     """
     before = ctx.prec
-    # Near the root values are small against what they are made of.
+    # Near the root values are small compared with the terms of their sums.
     with ctx.workprec(2 * before + 64):
         lo, hi = arb(left), arb(right)
         if not (function(lo) > 0 and function(hi) < 0):
@@ -167,28 +167,28 @@ def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
 
 
 def nine_digits(value: float) -> str:
-    """The number with nine significant digits."""
+    """Return the number with nine significant digits."""
     text = f"{value:.9g}"
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
 
 
 def nine_digit_bracket(digits: str) -> tuple[str, str]:
-    """Numbers below and above one that is known to nine digits, one unit of the last of them away."""
+    """Return numbers below and above one that is known to nine digits, by one unit of its last digit."""
     value = Decimal(digits)
     unit = Decimal(1).scaleb(value.adjusted() - 8)
     return f"{value - unit:f}", f"{value + unit:f}"
 
 
 def round_powers(term: GrowthTerm, upper: bool) -> GrowthTerm:
-    """A term with powers that are no less, or no more, where they have numbers that are known to nine digits."""
-    return term.with_powers(_rounded(each, upper) for each in term.powers)
+    """Round powers that are known to nine digits only, up or down."""
+    return term.with_powers(_rounded(exponent, upper) for exponent in term.powers)
 
 
 def _rounded(value: Constant, upper: bool) -> Constant:
     total = Constant(value.rational)
     for basis, coefficient in value.terms.items():
-        (unit, _), *others = basis
-        if not others and DIGITS.fullmatch(unit.key):
+        (unit, _), *rest = basis
+        if not rest and DIGITS.fullmatch(unit.key):
             digits = nine_digit_bracket(unit.key)[upper == (coefficient > 0)]
             basis = ((replace(unit, key=digits), 1),)
         total = total + Constant(fmpq(0), {basis: coefficient})
@@ -203,7 +203,7 @@ def _sum(parts: Parts, p: arb) -> arb:
 
 
 def excess(parts: Parts, at: Constant) -> int:
-    """The sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError where it is undecided."""
+    """Return the sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError if it is undecided."""
     balls = sign_of(lambda: _sum(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
@@ -211,8 +211,8 @@ def excess(parts: Parts, at: Constant) -> int:
     if all(value is not None for _, value in powers):
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
-    # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): with one of them
-    # in it the sum is not 1, and enclosures show on which side it is.
+    # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): a sum that
+    # contains one is not 1, and enclosures show on which side of 1 it is.
     sign = sign_of(lambda: _sum(parts, at.enclosure()) - 1)
     if sign is None:
         raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
@@ -226,21 +226,21 @@ Excess = Callable[[Constant], int]
 def growth_of_maximum(
     branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, place: int = 0
 ) -> GrowthResult:
-    """The growth of a maximum of branches: that of the highest exponent p bounds all, and each bounds from below.
+    """Return the growth of a maximum of branches: the highest exponent p bounds all, and each bounds from below.
 
     Calls are at shares of the size (`place` 0), or of its logarithm (1). Above: with sum a*r^p <= 1 in every branch,
-    induction gives n^p*(1 + integral of the largest f/u^(p+1)). What base values make grow, or an amount that any
-    branch adds once, grows as n^p in each.
+    induction gives n^p*(1 + integral of the largest f/u^(p+1)). The growth from base values, or an amount that any
+    branch adds once, is n^p in each.
     """
-    exponents = [exponent_of(each) if each else None for each in parts]
-    known = [(each, own) for each, own in zip(exponents, parts, strict=True) if each is not None]
-    p, top = reduce(lambda x, y: y if (y[0] - x[0]).sign() > 0 else x, known)
-    added = [tuple(term for term in each if term.coefficient > 0) for each in branches]
-    everything = tuple(term for each in added for term in each)
+    exponents = [exponent_of(shares) if shares else None for shares in parts]
+    exponent_parts = [(q, shares) for q, shares in zip(exponents, parts, strict=True) if q is not None]
+    p, top = reduce(lambda x, y: y if (y[0] - x[0]).sign() > 0 else x, exponent_parts)
+    added = [tuple(term for term in branch if term.coefficient > 0) for branch in branches]
+    all_terms = tuple(term for terms in added for term in terms)
     below: list[GrowthTerm] = []
-    for own, shares, exponent in zip(added, parts, exponents, strict=True):
-        below += own if exponent is None else solution(own, (*growing, *everything), shares, exponent, place)
-    above = leading_terms(solution(everything, growing, top, p, place))
+    for terms, shares, exponent in zip(added, parts, exponents, strict=True):
+        below += terms if exponent is None else solution(terms, (*growing, *all_terms), shares, exponent, place)
+    above = leading_terms(solution(all_terms, growing, top, p, place))
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
     if not above:
@@ -249,18 +249,18 @@ def growth_of_maximum(
 
 
 def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
-    """What terms add, and what is added but once."""
-    found = [each.with_powers(power(place, p)) for each in once]
-    return found + [contribution(term, p, lambda at: excess(parts, at), place) for term in terms]
+    """Return the contributions of the terms, and of the terms that are added once."""
+    contributions = [term.with_powers(power(place, p)) for term in once]
+    return contributions + [contribution(term, p, lambda at: excess(parts, at), place) for term in terms]
 
 
 def contribution(term: GrowthTerm, p: Constant, excess: Excess, place: int = 0) -> GrowthTerm:
-    """What a term of f adds to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
+    """Return the contribution of a term of f to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
-    At `place` 1 the calls are at shares of log2(n): where f has a power of n itself, it is exponential in that, and the
-    topmost call outweighs all others, or those at the base outweigh it.
+    At `place` 1 the calls are at shares of log2(n): if f has a power of n itself, it is exponential in that, and the
+    topmost call dominates, or the base cases do.
     """
-    above = next((sign for each in term.powers[:place] if (sign := each.sign())), 0)
+    above = next((sign for exponent in term.powers[:place] if (sign := exponent.sign())), 0)
     side = -above or excess(term.at(place))
     if side < 0:
         return term
@@ -270,12 +270,12 @@ def contribution(term: GrowthTerm, p: Constant, excess: Excess, place: int = 0) 
 
 
 def integrated(term: GrowthTerm, place: int = 0) -> GrowthTerm:
-    """The case where every level costs alike: the integral of log2(u)^k*log2(log2(u))^j*... du/u, times the power.
+    """Return the integral of log2(u)^k*log2(log2(u))^j*... du/u times the power, for levels of equal cost.
 
     Of v = log2(u) it is that of v^k*log2(v)^j*..., and of 1/v that of w = log2(v).
     """
     logs = [*term.powers[place + 1 :], NOTHING]
-    first = next(index for index, each in enumerate(logs) if (each + UNITY).sign())
+    first = next(index for index, exponent in enumerate(logs) if (exponent + UNITY).sign())
     flat = (*map(term.at, range(place + 1)), *[NOTHING] * first)
     more = logs[first] + UNITY
     return term.with_powers((*flat, more, *logs[first + 1 :]) if more.sign() > 0 else flat)
@@ -285,11 +285,11 @@ Strides = tuple[tuple[fmpq, int], ...]
 """Pairs (a, e): a calls at n - e*g, where g is the largest common part of all steps."""
 MAX_STRIDES = 200
 MAX_REDUCED = 10**6
-"""Up to which number the squares that divide it are taken out of its root."""
+"""The limit up to which square factors of a number are moved out of its root."""
 
 
 def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
-    """The largest number of which all steps are multiples."""
+    """Return the greatest common divisor of all steps. Raises OutOfReachError if a size does not shrink."""
     steps = [-call.argument.offset for call in calls]
     if any(step <= 0 for step in steps):
         raise OutOfReachError("a size that does not shrink")
@@ -297,7 +297,7 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
 
 
 def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
-    """The calls by multiples of the stride."""
+    """Return the calls by multiples of the stride. Raises OutOfReachError."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     if any(step > MAX_STRIDES**2 for _, step in pairs):
         raise OutOfReachError("steps of very different lengths")
@@ -305,7 +305,7 @@ def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
 
 
 def polynomial(calls: Strides) -> fmpq_poly:
-    """x^d - sum a*x^(d - e): its greatest root is the growth in one stride."""
+    """Return x^d - sum a*x^(d - e): its greatest root is the growth in one stride. Raises OutOfReachError."""
     degree = max(step for _, step in calls)
     if degree > MAX_STRIDES:
         raise OutOfReachError("steps of very different lengths")
@@ -317,9 +317,9 @@ def polynomial(calls: Strides) -> fmpq_poly:
 
 
 def factored(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
-    """The factors of a polynomial over the integers, with how often each divides it."""
-    found: list[tuple[fmpz_poly, int]] = _whole(of).factor()[1]
-    return found
+    """Return the factors of a polynomial over the integers, each with its multiplicity."""
+    factors: list[tuple[fmpz_poly, int]] = _whole(of).factor()[1]
+    return factors
 
 
 def _whole(of: fmpq_poly) -> fmpz_poly:
@@ -327,18 +327,18 @@ def _whole(of: fmpq_poly) -> fmpz_poly:
 
 
 def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
-    """The rational roots of a polynomial, each once."""
+    """Iterate over the rational roots of a polynomial, each once."""
     return (fmpq(-factor[0], factor[1]) for factor, _ in factored(of) if factor.degree() == 1)
 
 
 def characteristic(calls: Strides) -> s.Expr:
-    """The positive root of the characteristic polynomial."""
+    """Return the positive root of the characteristic polynomial. Raises OutOfReachError."""
     whole = polynomial(calls)
     root = greatest_root(whole)
     for factor, _ in factored(whole):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
-        c, b, *rest = (int(each) for each in factor)
+        c, b, *rest = (int(coefficient) for coefficient in factor)
         if not rest:
             return build.number(fmpq(-c, b))
         return _surd(rest[0], b, c)
@@ -348,7 +348,7 @@ def characteristic(calls: Strides) -> s.Expr:
 
 
 def _surd(a: int, b: int, c: int) -> s.Expr:
-    """The greater of the roots (-b +- sqrt(b^2 - 4*a*c))/(2*a)."""
+    """Return the greater of the roots (-b +- sqrt(b^2 - 4*a*c))/(2*a)."""
     inner = b * b - 4 * a * c
     short = inner <= MAX_REDUCED
     square = max(k for k in range(1, math.isqrt(inner) + 1) if inner % (k * k) == 0) if short else 1
@@ -358,5 +358,5 @@ def _surd(a: int, b: int, c: int) -> s.Expr:
     first, factor, below = -b // shared, square // shared * sign, 2 * a // shared
     root = build.multiple(fmpq(abs(factor)), [build.call("sqrt", build.number(rest))], [])
     parts = [(first < 0, build.number(abs(first)))] * bool(first) + [(factor < 0, root)]
-    whole = build.total(sorted(parts, key=lambda each: each[0]))
+    whole = build.total(sorted(parts, key=lambda signed: signed[0]))
     return whole if below == 1 else build.quotient([whole], [build.number(below)])

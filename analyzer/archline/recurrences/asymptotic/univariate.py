@@ -1,4 +1,4 @@
-"""One function that calls itself: Theta by the way in which its sizes shrink, and its closed form."""
+"""Solve one function that calls itself: Theta by the way in which its sizes shrink, and its closed form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Spectrum:
         self.exponent = log_of_greatest_root(self._polynomial, self._factor)
 
     def excess(self, at: Constant) -> int:
-        """The sign of the exponent minus another. Raises OutOfReachError where it cannot be decided."""
+        """Return the sign of the exponent minus another. Raises OutOfReachError if it is undecided."""
         value = power_of(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)
@@ -65,25 +65,25 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
 
 
 def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
-    """Functions that call each other at one share of the size: as one function whose weight is the spectral radius.
+    """Solve functions that call each other at one share of the size as one whose weight is the spectral radius.
 
-    All lead to each other, so that they grow alike, and an amount besides the calls of one counts for all.
+    Each leads to all others, so that they grow alike, and an amount that one adds counts for all.
     """
     rows, share = matrix_of(system)
     if bases.threshold <= 0:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     spectrum = Spectrum(rows, share)
     p = spectrum.exponent
-    branches = [branch for each in system.values() for branch in each]
+    branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
-    found = [each.with_powers(power(0, p)) for each in bases.growing]
-    found += [contribution(term, p, spectrum.excess) for term in terms]
-    if not found:
+    terms_ = [term.with_powers(power(0, p)) for term in bases.growing]
+    terms_ += [contribution(term, p, spectrum.excess) for term in terms]
+    if not terms_:
         raise OutOfReachError(NOTHING_GROWS)
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
-        leading_terms(found),
+        leading_terms(terms_),
         exponent=p,
         factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=gap_of((term.power for term in terms), p),
@@ -91,7 +91,7 @@ def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequ
 
 
 def _call_scale(call: WeightedCall) -> Constant:
-    """The s with n^w*(n^c)^s = n^s."""
+    """Return the s with n^w*(n^c)^s = n^s. Raises OutOfReachError."""
     root = call.argument.root
     if root >= 1:
         raise OutOfReachError("a size that does not shrink")
@@ -111,11 +111,11 @@ _CONSTANT = GrowthTerm(fmpq(1))
 
 @record
 class SolvedFunction:
-    """What was found of a function: Theta as terms and as an expression, also of growth beyond polynomials.
+    """The solution of a function: Theta as terms and as an expression, also for growth beyond polynomials.
 
     `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
-    the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the least
-    difference of that exponent from those of what is added, `between` has bounds on a growth with rounded numbers.
+    the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the smallest
+    difference between that exponent and those of the added terms, `between` bounds a growth with rounded numbers.
     """
 
     method: str
@@ -134,7 +134,7 @@ class SolvedFunction:
 
 
 def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
-    """Solve a function whose calls are all its own. Raises OutOfReachError."""
+    """Solve a function that calls no other. Raises OutOfReachError."""
     stated = statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
@@ -175,7 +175,7 @@ def _check_call(name: str, call: WeightedCall) -> None:
 
 
 def _superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
-    """Why a function outgrows every polynomial, if it is seen to: it takes that what is added is at least 0."""
+    """Return why a function outgrows every polynomial, if it evidently does: the added terms must be at least 0."""
     for branch in branches:
         positive = bases.growing or any(term.coefficient > 0 for term in branch.terms)
         steps = [call for call in branch.calls if call.argument.is_step and call.argument.offset < 0]
@@ -193,104 +193,104 @@ def _superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
 
 
 def _by_splits(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
-    """T(n) = max over branches of sum a*T(r*n + d) + f(n): Akra and Bazzi."""
+    """Solve T(n) = max over branches of sum a*T(r*n + d) + f(n) by the theorem of Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
             _check_split(call, bases.threshold)
-    if bases.threshold == 0 and any(term.power.sign() < 0 for each in branches for term in each.terms):
+    if bases.threshold == 0 and any(term.power.sign() < 0 for branch in branches for term in branch.terms):
         raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
     check_terms(branches, bases.threshold)
-    parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in each.calls) for each in branches]
-    found = growth_of_maximum([each.terms for each in branches], parts, bases.growing)
-    lines = (*stated, *split_lines(branches, found, size))
-    plain = len(branches) == 1 and len(found.parts) == 1
+    parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in b.calls) for b in branches]
+    result = growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
+    lines = (*stated, *split_lines(branches, result, size))
+    plain = len(branches) == 1 and len(result.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     return SolvedFunction(
         method,
         lines,
-        found.terms,
+        result.terms,
         closed=closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
-        exponent=found.exponent,
+        exponent=result.exponent,
         factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=gap_of((term.power for branch in branches for term in branch.terms), found.exponent),
+        gap=gap_of((term.power for branch in branches for term in branch.terms), result.exponent),
     )
 
 
 def common_factor(shares: Iterable[fmpq]) -> fmpq | None:
-    """The number of which all 1/share are powers."""
+    """Return the number whose powers all 1/share are, or None."""
     roots = {primitive(1 / share)[0] for share in shares}
     return roots.pop() if len(roots) == 1 else None
 
 
 def gap_of(powers: Iterable[Constant], p: Constant) -> float:
-    """The least difference that is not 0 between powers and the exponent."""
-    gaps = [abs(float((each - p).enclosure().mid())) for each in powers]
+    """Return the smallest nonzero difference between powers and the exponent."""
+    gaps = [abs(float((exponent - p).enclosure().mid())) for exponent in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
 def _by_roots(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
-    """T(n) = sum a*n^w*T(n^c) + f(n): of mu = log2(n), T/n^s is a recurrence by splits."""
+    """Solve T(n) = sum a*n^w*T(n^c) + f(n): T/n^s is a recurrence by splits in mu = log2(n)."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
     check_terms(branches, bases.threshold)
-    scale, *others = {_call_scale(call) for branch in branches for call in branch.calls}
-    if others:
+    scale, *rest = {_call_scale(call) for branch in branches for call in branch.calls}
+    if rest:
         raise OutOfReachError("calls at roots with weights that do not go together")
-    parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in each.calls) for each in branches]
-    divided = [tuple(_scale_term(term, -scale) for term in each.terms) for each in branches]
-    found = growth_of_maximum(divided, parts, bases.growing, 1)
+    parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
+    divided = [tuple(_scale_term(term, -scale) for term in branch.terms) for branch in branches]
+    result = growth_of_maximum(divided, parts, bases.growing, 1)
     return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *root_lines(name, branches, found, scale, size)),
-        leading_terms(_scale_term(term, scale) for term in found.terms),
+        (*stated, *root_lines(name, branches, result, scale, size)),
+        leading_terms(_scale_term(term, scale) for term in result.terms),
         closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
-        exponent=found.exponent,
+        exponent=result.exponent,
         factor=common_factor(call.argument.root for branch in branches for call in branch.calls),
-        gap=gap_of((term.at(1) for branch in branches for term in branch.terms if term.power == scale), found.exponent),
+        gap=gap_of((term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent),
     )
 
 
 def _by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
-    """T(n) = sum a*T(n - c) + f(n): of m = 2^(n/g), g the stride, a recurrence by splits.
+    """Solve T(n) = sum a*T(n - c) + f(n): a recurrence by splits in m = 2^(n/g), g the stride.
 
-    Where weights add up to 1, p is 0 and the growth a sum over sizes; to less, f itself; to more, exponential.
+    If weights add up to 1, p is 0 and the growth a sum over sizes; if to less, f itself; if to more, exponential.
     """
     stride = stride_of(call for branch in branches for call in branch.calls)
-    if bases.threshold < 0 and any(term.varies for each in branches for term in each.terms):
+    if bases.threshold < 0 and any(term.varies for branch in branches for term in branch.terms):
         raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
     check_terms(branches, bases.threshold + stride)
-    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(each.calls, stride)) for each in branches]
+    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(x.calls, stride)) for x in branches]
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
-        # Steps have no common part, so that one base value that is not 0 grows as all would.
+        # Steps have no common part, so that one base value that is not 0 grows as all of them would.
         growing = (_CONSTANT,)
-    inside = [tuple(each.with_powers((NOTHING, *each.powers)) for each in branch.terms) for branch in branches]
-    found = growth_of_maximum(inside, parts, growing)
-    if found.terms[0].power.sign() < 0:
+    inside = [tuple(term.with_powers((NOTHING, *term.powers)) for term in branch.terms) for branch in branches]
+    result = growth_of_maximum(inside, parts, growing)
+    if result.terms[0].power.sign() < 0:
         raise OutOfReachError("the function vanishes as the size grows")
-    # What is left of the growth in 2^(n/g) besides its power: terms in n, or in symbols alone.
-    terms = tuple(term.with_powers(term.powers[1:]) for term in found.terms)
+    # The growth in 2^(n/g) besides its power: terms in n, or in symbols alone.
+    terms = tuple(term.with_powers(term.powers[1:]) for term in result.terms)
     closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
-    known = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
-    if found.exponent.sign() <= 0:
-        return replace(known, steps=(*stated, *step_lines(branches, found, stride, size)))
-    base = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in found.parts))
+    solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
+    if result.exponent.sign() <= 0:
+        return replace(solved, steps=(*stated, *step_lines(branches, result, stride, size)))
+    base = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
     growth = _times(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
-        lower, upper = (_times(terms, size, stride, replace(base, text=each)) for each in nine_digit_bracket(base.text))
+        lower, upper = (_times(terms, size, stride, replace(base, text=text)) for text in nine_digit_bracket(base.text))
         between = lower, upper
-    lines = (*stated, *step_lines(branches, found, stride, size, base))
+    lines = (*stated, *step_lines(branches, result, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"
-    return replace(known, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
+    return replace(solved, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
 
 def _times(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:
-    """A power of the size with the terms in front of it, in which there is no size."""
+    """Return a power whose exponent has the size, multiplied by terms without it."""
     exponential = b.power(base, b.multiple(1 / stride, [b.name(size)], []))
     return (
-        exponential if all(each.is_constant for each in terms) else b.product([growth_tree(terms, size), exponential])
+        exponential if all(term.is_constant for term in terms) else b.product([growth_tree(terms, size), exponential])
     )

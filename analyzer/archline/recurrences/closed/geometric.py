@@ -1,4 +1,4 @@
-"""Closed forms of functions on the sizes that their calls reach from the base: n = n0*b^k, n0^(b^k) or n0 + c*k.
+"""Find closed forms of functions at the sizes that their calls reach from the base: n0*b^k, n0^(b^k) or n0 + c*k.
 
 They are linear recurrences in the counter k, whose solutions are sums of c*k^i*r^k with rational r, and Fibonacci
 numbers.
@@ -35,7 +35,7 @@ FIBONACCI = fmpq_poly([-1, -1, 1])
 
 @record
 class ClosedTerm:
-    """c*k^power*ratio^k; or c*fibonacci(k + shift), where `ratio` is None."""
+    """A term c*k^power*ratio^k, or c*fibonacci(k + shift) if `ratio` is None."""
 
     coefficient: fmpq
     power: int
@@ -44,14 +44,14 @@ class ClosedTerm:
 
 
 Forcing = Mapping[fmpq, Sequence[fmpq]]
-"""By r, the coefficients of the polynomial in k that multiplies r^k."""
+"""The coefficients of the polynomial in k that multiplies r^k, by r."""
 
 
 def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
-    """T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0; None where roots are irrational.
+    """Solve T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0; None for irrational roots.
 
     The unknown coefficients are found from as many values as there are: both sides then satisfy one linear recurrence
-    of that order, and agree wherever they agree so often in a row.
+    of that order, and agree everywhere if they agree at that number of values in a row.
     """
     roots = _roots(calls)
     if roots is None:
@@ -64,7 +64,7 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
     if not basis or len(basis) > MAX_UNKNOWNS:
         return None
     values = _values(calls, initial, forcing, len(basis))
-    rows = [[_basis_value(each, k) for each in basis] for k in range(len(basis))]
+    rows = [[_basis_value(element, k) for element in basis] for k in range(len(basis))]
     solution = fmpq_mat(rows).solve(fmpq_mat([[value] for value in values]))
     coefficients = [solution[at, 0] for at in range(len(basis))]
     pieces = [
@@ -76,19 +76,19 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
 
 
 def _roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
-    """The rational roots of the characteristic polynomial with multiplicities, and whether the golden ratio is one."""
+    """Return the rational characteristic roots with multiplicities, and whether the golden ratio is a root."""
     if max(step for _, step in calls) > MAX_UNKNOWNS:
         return None
-    found: dict[fmpq, int] = {}
+    multiplicities: dict[fmpq, int] = {}
     golden = False
     for factor, multiplicity in factored(polynomial(calls)):
         if factor.degree() == 1:
-            found[fmpq(-factor[0], factor[1])] = multiplicity
+            multiplicities[fmpq(-factor[0], factor[1])] = multiplicity
         elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:
             golden = True
         else:
             return None
-    return found, golden
+    return multiplicities, golden
 
 
 def _values(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing, count: int) -> list[fmpq]:
@@ -102,10 +102,10 @@ def _values(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing, co
 
 
 def forcing_at(forcing: Forcing, k: int) -> fmpq:
-    """f(k)."""
+    """Return f(k)."""
     total = fmpq(0)
     for ratio, coefficients in forcing.items():
-        total += ratio**k * sum((each * k**power for power, each in enumerate(coefficients)), fmpq(0))
+        total += ratio**k * sum((coefficient * k**power for power, coefficient in enumerate(coefficients)), fmpq(0))
     return total
 
 
@@ -117,13 +117,13 @@ def _basis_value(basis: tuple[fmpq | None, int], k: int) -> fmpq:
 
 
 def fibonacci(k: int) -> int:
-    """The Fibonacci number, for negative k too."""
+    """Return the Fibonacci number, for negative k too."""
     value = int(fmpz.fib_ui(fmpz(abs(k))))
     return -value if k < 0 and k % 2 == 0 else value
 
 
 def _fibonacci(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
-    """first*fibonacci(k) + second*fibonacci(k + 1), as one Fibonacci number where it is one."""
+    """Return first*fibonacci(k) + second*fibonacci(k + 1), as one Fibonacci number if possible."""
     for shift in range(-2, 5):
         before, at = fibonacci(shift - 1), fibonacci(shift)
         # fibonacci(k + shift) = fibonacci(shift - 1)*fibonacci(k) + fibonacci(shift)*fibonacci(k + 1)
@@ -139,7 +139,7 @@ _TWO = fmpq(2)
 
 @record
 class SizeSequence:
-    """Sizes that are counted by k, with k + `shift` = `log`/`bits`: start*factor^k, or n0 + c*k where `stride` is c.
+    """Sizes counted by k, with k + `shift` = `log`/`bits`: start*factor^k, or n0 + c*k if `stride` is c.
 
     Calls are a*T[k - e]. `relative`: `log` is that of size/start.
     """
@@ -155,17 +155,17 @@ class SizeSequence:
     stride: fmpq | None = None
 
     def at(self, k: int) -> fmpq:
-        """The size."""
+        """Return the size number k."""
         return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
     def counter(self, more: fmpq) -> s.Expr:
-        """The counter k plus a number."""
+        """Return the counter k plus a number."""
         counted = b.quotient([self.log], [] if is_number(self.bits, 1) else [self.bits])
         more -= self.shift
         return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
     def power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
-        """ratio^k as a number and what it is multiplied with; None where an irrational number is raised to the size."""
+        """Return ratio^k as a number and its other factors; None if an irrational number is raised to the size."""
         if self.stride is not None:
             root = exact_root(abs(ratio), int(self.stride.p))
             if root is None or (ratio < 0 and self.stride != 1):
@@ -181,46 +181,46 @@ class SizeSequence:
         return ratio ** -int(self.shift.p), [(as_factor(growing), exponent), *sign]
 
     def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
-        """A piece times bits^logs and the named factors; k^i is multiplied out."""
+        """Return a piece times bits^logs and the named factors; k^i is expanded."""
         if piece.ratio is None:
             factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), UNITY)
-            known: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
-            return known if self.stride in (None, 1) else None
+            whole: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
+            return whole if self.stride in (None, 1) else None
         power = self.power(piece.ratio)
         if power is None:
             return None
         number, factors = power
-        found: Sums = []
+        sums: Sums = []
         for j in range(piece.power + 1):
             coefficient = piece.coefficient * number * comb(piece.power, j) * (-self.shift) ** (piece.power - j)
             bits = (as_factor(self.bits), Constant.of(logs - j))
-            found.append(_with_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
-        return found
+            sums.append(_with_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
+        return sums
 
 
 def _with_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
-    """The factors that are integer powers of numbers taken into the coefficient."""
+    """Multiply integer powers of numbers into the coefficient."""
     coefficient, factors = term
-    kept: Factors = []
+    remaining: Factors = []
     for base, exponent in factors:
         number = constant(base.expr) if isinstance(base.expr, s.Integer | s.Binary) else None
         if number is not None and number.is_rational and exponent.is_rational and exponent.rational.q == 1:
             coefficient *= number.rational ** int(exponent.rational.p)
         else:
-            kept.append((base, exponent))
-    return coefficient, kept
+            remaining.append((base, exponent))
+    return coefficient, remaining
 
 
-def merged(found: Sums, *first: s.Expr) -> Sums:
-    """Like products added, those with the highest powers of what is named `first` before the others."""
+def merged(products: Sums, *first: s.Expr) -> Sums:
+    """Add like products; those with the highest powers of the expressions `first` come first."""
     bases = list(map(as_factor, first))
-    return _added(found, lambda powers: [-float(powers[each].enclosure()) if each in powers else 0.0 for each in bases])
+    return _added(products, lambda powers: [-float(powers[x].enclosure()) if x in powers else 0.0 for x in bases])
 
 
-def _added(found: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
-    """Like products added, by the rank of their powers."""
+def _added(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
+    """Add like products, in the order of the rank of their powers."""
     sums: dict[tuple[tuple[Factor, Constant], ...], fmpq] = {}
-    for coefficient, factors in found:
+    for coefficient, factors in products:
         key = tuple(pair for pair in factors if pair[1])
         sums[key] = sums.get(key, fmpq(0)) + coefficient
     return [(sums[key], list(key)) for key in sorted(sums, key=lambda key: rank(dict(key))) if sums[key]]
@@ -228,7 +228,7 @@ def _added(found: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sum
 
 @record
 class Closed:
-    """An expression and where it holds; `places` are some sizes of that kind."""
+    """An expression and its domain; `places` are some sizes in the domain."""
 
     expr: s.Expr
     domain: str
@@ -240,29 +240,29 @@ def _places(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
 
 
 Starts = Mapping[Symbols, Callable[[int], fmpq]]
-"""By products of symbols, the base values at k <= 0."""
+"""The base values at k <= 0, by products of symbols."""
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
 def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> Closed | None:
-    """T on n0*b^k, where all shares are powers of 1/b."""
+    """Return T on n0*b^k, if all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
     clock = _clock(
         b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     )
     starts = None if clock is None else _starts(bases, clock.at)
-    found = None if clock is None or starts is None else _solved(clock, branch.terms, starts)
-    if clock is None or found is None:
+    solution = None if clock is None or starts is None else _solved(clock, branch.terms, starts)
+    if clock is None or solution is None:
         return None
-    expr = sum_tree(merged(found, clock.size, clock.log))
+    expr = sum_tree(merged(solution, clock.size, clock.log))
     factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
     powers = f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
     return Closed(expr, f"{size} = {powers}", _places(map(clock.at, range(6))))
 
 
 def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> Closed | None:
-    """T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
+    """Return T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
     start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
@@ -274,17 +274,17 @@ def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Con
     starts = _starts(bases, lambda _: bases.threshold, divisor)
     if clock is None or starts is None or clock.factor.q != 1:
         return None
-    found = _solved(clock, [each.with_powers(each.powers[1:]) for each in branch.terms], starts)
-    if found is None:
+    solution = _solved(clock, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
+    if solution is None:
         return None
-    scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in found]
+    scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in solution]
     expr = sum_tree(merged(scaled, n, mu, clock.log))
     places = _places(bases.threshold ** int(clock.factor**k) for k in range(6) if clock.factor**k <= MAX_SIZE_BITS)
     return Closed(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
 def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> Closed | None:
-    """T on integers, or on n0 + c*k: with n = log2(m), powers of n are ones of a logarithm."""
+    """Return T on integers, or on n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-UNITY,), ())]
     calls = strides(branch.calls, stride)
@@ -294,60 +294,60 @@ def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fm
     clock = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
     starts = _starts(bases, clock.at)
     terms = [term.with_powers((NOTHING, *term.powers)) for term in branch.terms if term not in harmonic]
-    found = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
-    if found is None:
+    solution = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
+    if solution is None:
         return None
     for term in harmonic:
-        found.append((term.coefficient, [(as_factor(b.call("harmonic", n)), UNITY)]))
+        solution.append((term.coefficient, [(as_factor(b.call("harmonic", n)), UNITY)]))
         if start > 0:
-            found.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), UNITY)]))
+            solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), UNITY)]))
 
-    def rank(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
+    def rank_powers(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
         only = all(base == size_factor(size) for base in powers)
         return only, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
     places = _places(map(clock.at, (0, 1, 2, 5, 12, 31)))
-    return Closed(sum_tree(_added(found, rank)), _domain(size, start, stride), places)
+    return Closed(sum_tree(_added(solution, rank_powers)), _domain(size, start, stride), places)
 
 
 def _starts(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
-    """The base values, which are those of the first threshold that is not below a size."""
+    """Return the base values, each of the first threshold that is not below a size."""
     if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
         return None
 
-    def of(symbols: Symbols) -> Callable[[int], fmpq]:
+    def make_initial(symbols: Symbols) -> Callable[[int], fmpq]:
         values = [
             (threshold, sum((term.coefficient for term in terms if term.symbols == symbols), fmpq(0)) / divisor)
             for threshold, terms in bases.values
         ]
         return lambda k: next(value for threshold, value in values if at(k) <= threshold)
 
-    return {symbols: of(symbols) for symbols in {(), *(each.symbols for _, terms in bases.values for each in terms)}}
+    return {key: make_initial(key) for key in {(), *(term.symbols for _, terms in bases.values for term in terms)}}
 
 
 def _clock(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
-    """The clock on which all calls are, where their shares are powers of one number."""
+    """Return the sequence of sizes at which all calls are, if their shares are powers of one number."""
     bases = [primitive(1 / share) for _, share in parts]
-    root, *others = {base for base, _ in bases}
-    if start <= 0 or others:
+    root, *rest = {base for base, _ in bases}
+    if start <= 0 or rest:
         return None
     shared = math.gcd(*(power for _, power in bases))
     calls = tuple((weight, power // shared) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     factor = root**shared
     shift, bits = log_ratio(start, factor), log_ratio(factor, _TWO)
-    written = bits.tree if bits.is_rational else b.call("log2", b.number(factor))
+    bits_tree = bits.tree if bits.is_rational else b.call("log2", b.number(factor))
     if shift.is_rational and shift.rational.q == 1:
-        return SizeSequence(size, start, factor, calls, b.call("log2", size), written, shift.rational)
+        return SizeSequence(size, start, factor, calls, b.call("log2", size), bits_tree, shift.rational)
     relative = b.call("log2", b.binary("/", size, b.number(start)))
-    return SizeSequence(size, start, factor, calls, relative, written, fmpq(0), relative=True)
+    return SizeSequence(size, start, factor, calls, relative, bits_tree, fmpq(0), relative=True)
 
 
 def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
-    """The solution: by linearity, that of each product of symbols and each power of `bits` by itself."""
+    """Return the solution: by linearity, each product of symbols and each power of `bits` is solved by itself."""
     forcings: Forcings = {symbols: {0: {}} for symbols in starts}
     if not all(_force(clock, term, forcings) for term in terms):
         return None
-    found: Sums = []
+    solution: Sums = []
     for symbols, by_logs in forcings.items():
         named = [(symbol_factor(name), Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
@@ -359,12 +359,12 @@ def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) ->
                 sums = clock.written(piece, logs, named)
                 if sums is None:
                     return None
-                found += sums
-    return found
+                solution += sums
+    return solution
 
 
 def _force(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
-    """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m; False where that is no such sum."""
+    """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m to the forcings; return False if it has another form."""
     ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power) if term.power else fmpq(1)
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False

@@ -1,8 +1,8 @@
-"""Closed forms of recursions that call themselves once a level, each size cut or grown by a constant factor.
+"""Find closed forms of recursions with one call a level, in which each size is cut or grown by a constant factor.
 
 A call of T(x) = a(x) + rho*T(x') divides a size p by b until it is an amount e: p = e*b^k, where k is the number of
 levels, or it counts a size down to 0. So T is the sum of rho^i*a over the levels i < k, of terms that grow by constant
-factors, and rho^k times what the last call costs: geometric sums. What is found is only a guess until it is `proved` by
+factors, and rho^k times the cost of the last call: geometric sums. A form is only a guess until it is proved by
 induction: for each case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is never negative, for an upper bound).
 """
 
@@ -22,29 +22,29 @@ from archline.recurrences.model import BoundSide, Equation, SizeFunction, by_cal
 
 
 def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
-    """An upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
+    """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
 
-    What a call needs is free again when it returns, so that no level adds to another. Where a grows with all sizes, and
+    Memory that a call needs is free again when it returns, so that levels do not add up. If a grows with all sizes, and
     calls have no larger ones, T is at most a and the values at the ends of the recursion.
     """
-    own: dict[Poly, None] = {}
+    amounts: dict[Poly, None] = {}
     for equation in function.equations:
-        for each in a.options(equation.value, True):
-            if not calls(each):
-                own[each] = None
-            elif not _is_smaller_call(each, equation, function):
+        for option in a.options(equation.value, True):
+            if not calls(option):
+                amounts[option] = None
+            elif not _is_smaller_call(option, equation, function):
                 return None
-    needed = [each for each in own if each]
+    needed = [amount for amount in amounts if amount]
     terms = [term for value in needed for term in value.terms.items()]
     if any(number <= 0 or any(not isinstance(x, Symbol) or k <= 0 for x, k in monomial) for monomial, number in terms):
-        # A size is subtracted or divided by.
+        # A size is subtracted, or divides.
         return None
-    levels = [each for each in function.equations if each.recursive]
+    levels = [equation for equation in function.equations if equation.recursive]
     return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in a.options(levels[0].value, True)
 
 
 def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) -> bool:
-    """Whether it is a call of the function, no size of which is larger than the caller's."""
+    """Test whether the value is a call of the function in which no size is larger than the caller's."""
     call = a.single_atom(value)
     return (
         isinstance(call, a.Applied)
@@ -57,12 +57,12 @@ def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) ->
 
 
 LEVEL = "level"
-"""The symbol for the number of levels that are left."""
+"""The symbol for the number of remaining levels."""
 
 
 @record
 class Depth:
-    """A size that a call divides: size = `end`*`base`^k for the k that LEVEL stands for."""
+    """A size that a call divides: size = `end`*`base`^k for the k that LEVEL represents."""
 
     size: str
     end: Poly
@@ -74,11 +74,11 @@ class Depth:
         return self.end * self._growth
 
     def restored(self, value: Poly) -> Poly:
-        """The value in terms of the size."""
+        """Return the value in terms of the size."""
         depth = self._depth
         quotient = Poly.symbol(self.size) * self.end**-1
 
-        def rewritten(poly: Poly) -> Poly:
+        def rewrite_terms(poly: Poly) -> Poly:
             total = ZERO
             for monomial, coefficient in poly.terms.items():
                 term = Poly.constant(coefficient)
@@ -93,18 +93,18 @@ class Depth:
                     return depth**power
                 case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(LEVEL):
                     ((((root, roots),), _),) = self._growth.terms.items()
-                    whole, left = divmod(power, roots) if atom == root else (0, power)
-                    return quotient**whole * a.exponential(base, depth.scaled(left))
+                    whole, remainder = divmod(power, roots) if atom == root else (0, power)
+                    return quotient**whole * a.exponential(base, depth.scaled(remainder))
                 case _ if LEVEL in atom.names:
-                    return atom.rebuild(tuple(map(rewritten, atom.parts))) ** power
+                    return atom.rebuild(tuple(map(rewrite_terms, atom.parts))) ** power
                 case _:
                     return Poly.of_atom(atom, power)
 
-        return rewritten(value)
+        return rewrite_terms(value)
 
     @property
     def _growth(self) -> Poly:
-        """base^k."""
+        """The power base^k."""
         return a.exponential(self.base, Poly.symbol(LEVEL))
 
     @property
@@ -120,10 +120,10 @@ class Depth:
 
 @record
 class LevelStep:
-    """A case that calls the function: `added` + `weight`*T, each size times its factor; those `counted` are 1 less.
+    """A recursive case: `added` + `weight`*T, each size times its factor; sizes in `counted` are 1 less.
 
-    Sizes in `given` have the constant that they map to in the call. `least`: it is that at least, as the peak of an
-    amount of memory is.
+    Sizes in `given` have the constant that they map to in the call. `least`: the value is at least that, as the peak of
+    an amount of memory is.
     """
 
     equation: Equation
@@ -135,13 +135,13 @@ class LevelStep:
     given: Mapping[str, Poly]
 
     def after(self, levels: Poly) -> dict[str, Poly]:
-        """The sizes that are multiplied, after a number of levels."""
+        """Return the sizes that are multiplied, after a number of levels."""
         return {name: Poly.symbol(name) * power(factor, levels) for name, factor in self.factors.items()}
 
 
 @record
 class Form:
-    """Bounds of a function, each None where none is found; where `leaf` is given, that applies first."""
+    """Bounds of a function, each None if none is found; if `leaf` is given, that case applies first."""
 
     lower: Poly | None
     upper: Poly | None
@@ -149,27 +149,27 @@ class Form:
 
 
 def closed_form(function: SizeFunction) -> Form:
-    """Bounds of the function, equal ones where it is known exactly."""
-    leaves = [each for each in function.equations if not each.recursive]
-    steps = [step_of(function, each) for each in function.equations if each.recursive]
-    known = [each for each in steps if each is not None]
-    depth = _depth(function, leaves, known)
-    if len(leaves) != 1 or depth is None or len(known) < len(steps):
+    """Return bounds of the function, equal ones if it is known exactly."""
+    leaves = [equation for equation in function.equations if not equation.recursive]
+    steps = [step_of(function, equation) for equation in function.equations if equation.recursive]
+    level_steps = [step for step in steps if step is not None]
+    depth = _depth(function, leaves, level_steps)
+    if len(leaves) != 1 or depth is None or len(level_steps) < len(steps):
         return _peak(function, leaves)
-    return _Search(function, leaves[0], known, depth).form()
+    return _Search(function, leaves[0], level_steps, depth).form()
 
 
 def _peak(function: SizeFunction, leaves: Sequence[Equation]) -> Form:
-    """Bounds of what no level adds to, if it is that."""
-    found = peak_form(function)
-    if found is None:
+    """Return bounds of a peak, to which levels do not add up, if the function is one."""
+    peak = peak_form(function)
+    if peak is None:
         return Form(None, None)
-    upper, exact = found
+    upper, exact = peak
     return Form(upper, upper, leaves[0]) if exact and len(leaves) == 1 else Form(None, upper)
 
 
 def step_of(function: SizeFunction, equation: Equation) -> LevelStep | None:
-    """A recursive case, where it has one call whose sizes are multiples of its own; None for others."""
+    """Return the step of a recursive case with one call whose sizes are multiples of its own; None for others."""
     value, least = maximum_of(equation.value)
     rest, weights = by_call(value)
     if len(weights) != 1 or calls(rest):
@@ -179,54 +179,54 @@ def step_of(function: SizeFunction, equation: Equation) -> LevelStep | None:
         return None
     factors: dict[str, fmpq] = {}
     counted: set[str] = set()
-    given: dict[str, Poly] = {}
+    constants: dict[str, Poly] = {}
     for name, value in zip(function.parameters, call.arguments, strict=True):
         ratio = value * Poly.symbol(name) ** -1
         if value.is_constant:
-            given[name] = value
+            constants[name] = value
         elif ratio.is_constant and ratio.constant_term > 0:
             factors[name] = ratio.constant_term
         elif value == Poly.symbol(name) - 1:
             counted.add(name)
         else:
             return None
-    return LevelStep(equation, rest, least, weight.constant_term, factors, frozenset(counted), given)
+    return LevelStep(equation, rest, least, weight.constant_term, factors, frozenset(counted), constants)
 
 
 def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
-    """The x and y of max(x, y), of which x holds the call; else the value itself."""
+    """Return the x and y of max(x, y), where x contains the call; else the value itself and None."""
     for atom in value.atoms():
         if isinstance(atom, a.PositivePart) and calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
-            one = value - Poly.of_atom(atom)
-            other = one + atom.argument
-            return (one, other) if calls(one) else (other, one)
+            left = value - Poly.of_atom(atom)
+            right = left + atom.argument
+            return (left, right) if calls(left) else (right, left)
     return value, None
 
 
 def _depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
-    """The size that calls divide until a leaf is reached."""
+    """Return the size that calls divide until a leaf is reached."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
             end = _pinned(leaf, name)
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
-            if all(each.factors.get(other) == 1 for each in steps for other in end.names):
+            if all(step_.factors.get(name_) == 1 for step_ in steps for name_ in end.names):
                 return Depth(name, end, int(factor.q))
     return None
 
 
 def _pinned(equation: Equation, name: str) -> Poly | None:
-    """What a size equals in a case."""
+    """Return the value of a size in a case, if the case determines it."""
     facts, atom = equation.facts, Symbol(name)
-    found = facts.bounds.get(name)
-    known = {facts.restore(each) for each in equation.known}
-    if found is not None:
-        known |= {Poly.symbol(name) - low for low in found.lower}
-    for value in known:
+    bounds = facts.bounds.get(name)
+    conditions = {facts.restore(condition) for condition in equation.known}
+    if bounds is not None:
+        conditions |= {Poly.symbol(name) - low for low in bounds.lower}
+    for value in conditions:
         parts = value.coefficients(atom)
-        if -value in known and set(parts) <= {0, 1} and parts.get(1) in (ONE, -ONE):
+        if -value in conditions and set(parts) <= {0, 1} and parts.get(1) in (ONE, -ONE):
             return -parts.get(0, ZERO) * parts[1]
-    return None if found is None else next((low for low in found.lower if low in found.upper), None)
+    return None if bounds is None else next((low for low in bounds.lower if low in bounds.upper), None)
 
 
 class _Search:
@@ -234,21 +234,21 @@ class _Search:
 
     def __init__(self, function: SizeFunction, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
         self._function, self._leaf, self._depth = function, leaf, depth
-        self._down = [each for each in steps if each.factors.get(depth.size) == fmpq(1, depth.base)]
-        self._counted = [each for each in steps if each not in self._down]
+        self._down = [step for step in steps if step.factors.get(depth.size) == fmpq(1, depth.base)]
+        self._counted = [step for step in steps if step not in self._down]
         self._steps = steps
 
     def form(self) -> Form:
-        """The sharpest bounds that are guessed and proved, from each side."""
-        found: dict[BoundSide, Poly] = {}
+        """Return the sharpest bounds that are guessed and proved, from each side."""
+        proved: dict[BoundSide, Poly] = {}
         for guess in map(expanded, self._guesses()):
             for side in (BoundSide.EXACT, BoundSide.UPPER, BoundSide.LOWER):
-                if side not in found and all(self._in_step(guess, step, side) for step in self._steps):
-                    found[side] = guess
-            if BoundSide.EXACT in found:
+                if side not in proved and all(self._in_step(guess, step, side) for step in self._steps):
+                    proved[side] = guess
+            if BoundSide.EXACT in proved:
                 break
         sides = (BoundSide.LOWER, BoundSide.UPPER)
-        lower, upper = bounds = [found.get(BoundSide.EXACT, found.get(side)) for side in sides]
+        lower, upper = bounds = [proved.get(BoundSide.EXACT, proved.get(side)) for side in sides]
         plain = all(bound is None or self._at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True))
         return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
 
@@ -268,7 +268,7 @@ class _Search:
                     yield above
 
     def _by_division(self, step: LevelStep) -> Iterator[Poly | None]:
-        """What it is where this case applies at all levels: down to the leaf, or to the last maximum above it."""
+        """Guess the value where this case applies at all levels: down to the leaf, or to the last maximum above it."""
         levels = Poly.symbol(LEVEL)
         added, rest = self._in_levels(step.added, levels), {LEVEL: levels - _PASSED}
         end = self._in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
@@ -278,7 +278,7 @@ class _Search:
             yield self._chain(step, added, levels - 1, end, rest)
 
     def _by_count(self, step: LevelStep, below: Poly) -> Poly | None:
-        """What it is where this case applies until a size is 0, and `below` then."""
+        """Guess the value where this case applies until a size is 0, and `below` from there on."""
         if len(step.counted) != 1:
             return None
         (name,) = step.counted
@@ -287,12 +287,12 @@ class _Search:
         return self._chain(step, self._in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED})
 
     def _chain(self, step: LevelStep, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]) -> Poly | None:
-        """The sum over the levels of what they add, and what is left at their end."""
+        """Return the sum of the costs of the levels, and of the rest at their end."""
         if not added.names.isdisjoint(step.given):
             return None
-        moved = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
+        substitution = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
         total = power(step.weight, levels) * end
-        for monomial, coefficient in added.substitute({**moved, **passed}).terms.items():
+        for monomial, coefficient in added.substitute({**substitution, **passed}).terms.items():
             part = _geometric(Poly({monomial: coefficient}), step.weight, levels)
             if part is None:
                 return None
@@ -300,9 +300,9 @@ class _Search:
         return total
 
     def _by_potential(self) -> Poly | None:
-        """An upper bound: what a case adds is what a product of sizes grows by in the call, up to its value at the end.
+        """Guess an upper bound: the cost of a case is the growth of a product of sizes in the call, up to the end.
 
-        There it is at most a product that no case changes. What no case changes itself is added once a level.
+        At the end it is at most a product that no case changes. Terms that no case changes are added once a level.
         """
         levels = Poly.symbol(LEVEL)
         potential: dict[Poly, fmpq] = {}
@@ -325,25 +325,24 @@ class _Search:
         shrinking = sorted({name for step in self._down for name, factor in step.factors.items() if factor < 1})
         shrinking = [name for name in shrinking if name != self._depth.size]
         unchanged = (self._unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)
-        same = sum((term.scaled(share) for term, share in flat.items()), ZERO)
-        return sum(unchanged, ZERO) - grown + same * levels
+        preserved = sum((term.scaled(share) for term, share in flat.items()), ZERO)
+        return sum(unchanged, ZERO) - grown + preserved * levels
 
     def _unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
-        """At least the term at the end: a product of all sizes that shrink, which no case changes."""
+        """Return an upper bound of the term at the end: a product of all sizes that shrink, which no case changes."""
         ((monomial, _),) = term.terms.items()
         powers = {atom.name: exponent for atom, exponent in monomial if isinstance(atom, Symbol)}
-        most = max((powers.get(name, 0) for name in shrinking), default=0)
+        maximum_ = max((powers.get(name, 0) for name in shrinking), default=0)
         for name in shrinking:
-            term = term * Poly.symbol(name) ** (most - powers.get(name, 0))
-        return term * power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -most
+            term = term * Poly.symbol(name) ** (maximum_ - powers.get(name, 0))
+        return term * power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -maximum_
 
     # Proofs
     def _in_levels(self, value: Poly, levels: Poly) -> Poly:
-        """The value in terms of the number of levels instead of the size that is divided."""
+        """Return the value in terms of the number of levels instead of the size that is divided."""
         return expanded(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
     def _called(self, value: Poly, step: LevelStep) -> Poly:
-        """The value at the call that a case makes."""
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
         arguments |= {name: Poly.symbol(name) - 1 for name in step.counted}
         if step in self._down:
@@ -351,12 +350,12 @@ class _Search:
         return expanded(value.substitute({**arguments, **step.given}))
 
     def _at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
-        """Whether it is one in the leaf too, where a call gives some sizes."""
+        """Test whether a guess is a bound in the leaf too, where a call gives some sizes."""
         difference = guess - self._in_levels(self._leaf.value, ZERO)
         return _is(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._facts(self._leaf, 0))
 
     def _in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
-        """Whether it is one in a case, at whose last level the leaf is called."""
+        """Test whether a guess is a bound in a case, at whose last level the leaf is called."""
         once = self._facts(step.equation, 1)
         if step not in self._down or self._at_leaf(guess, side, step.given):
             return self._at_call(guess, guess, step, {}, once, side)
@@ -368,24 +367,24 @@ class _Search:
     def _at_call(
         self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: BoundSide
     ) -> bool:
-        """Whether a guess is what the case adds to a call, that much at least, or at most that."""
+        """Test whether a guess equals the case's cost with its call, or is at least or at most that."""
         pinned = {name: _pinned(step.equation, name) for name in self._function.parameters}
         ends = {name: end for name, end in pinned.items() if end is not None and end.is_constant}
         added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
         least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
-        differences = [(guess - each).substitute({**ends, **known}) for each in (added, least)]
-        above = all(_is(BoundSide.UPPER, each, facts) for each in differences)
-        below = any(_is(BoundSide.LOWER, each, facts) for each in differences)
+        differences = [(guess - value).substitute({**ends, **known}) for value in (added, least)]
+        above = all(_is(BoundSide.UPPER, difference, facts) for difference in differences)
+        below = any(_is(BoundSide.LOWER, difference, facts) for difference in differences)
         return {BoundSide.EXACT: above and below, BoundSide.UPPER: above, BoundSide.LOWER: below}[side]
 
     def _facts(self, equation: Equation, levels: int) -> Facts:
-        """What is known of the sizes in a case: where it is no leaf, a level at least is left."""
+        """Return facts about the sizes in a case: if it is not a leaf, at least one level is left."""
         facts = Facts()
         for name in self._function.parameters:
             bounds = equation.facts.bounds.get(name)
-            least = None if bounds is None else bounds.least
-            known = [each for each in (least, self._function.least.get(name)) if each is not None]
-            facts = facts.with_symbol(name, (Poly.constant(max(known)),) if known else ())
+            minimum_ = None if bounds is None else bounds.least
+            minima = [minimum for minimum in (minimum_, self._function.least.get(name)) if minimum is not None]
+            facts = facts.with_symbol(name, (Poly.constant(max(minima)),) if minima else ())
         return facts.with_symbol(LEVEL, (Poly.constant(levels),))
 
 
@@ -393,7 +392,7 @@ _PASSED = Poly.symbol("passed")
 
 
 def _is(side: BoundSide, difference: Poly, facts: Facts) -> bool:
-    """Whether a difference is 0, or has a sign."""
+    """Test whether a difference is 0, or has a sign."""
     difference = facts.simplify(difference)
     match side:
         case BoundSide.EXACT:
@@ -405,16 +404,16 @@ def _is(side: BoundSide, difference: Poly, facts: Facts) -> bool:
 
 
 def power(factor: fmpq, levels: Poly) -> Poly:
-    """factor^levels, as powers of primes."""
-    found = ONE
+    """Return factor^levels, as powers of primes."""
+    result = ONE
     for number, sign in ((factor.p, 1), (factor.q, -1)):
         for prime, count in primes(number):
-            found = found * a.exponential(prime, levels) ** (sign * count)
-    return found
+            result = result * a.exponential(prime, levels) ** (sign * count)
+    return result
 
 
 def _geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
-    """The sum of weight^i*term over i < levels, of a term in which i, `passed`, stands in exponents alone."""
+    """Return the sum of weight^i*term over i < levels; None unless i, `passed`, occurs in exponents alone."""
     ((monomial, coefficient),) = term.terms.items()
     ratio, rest = weight, Poly.constant(coefficient)
     for atom, exponent in monomial:

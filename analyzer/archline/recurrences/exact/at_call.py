@@ -1,4 +1,4 @@
-"""An expression in a function's sizes at the sizes of a call, with its logarithms in terms of the caller's.
+"""Rewrite an expression in a function's sizes for the sizes of a call, with logarithms in terms of the caller's.
 
 A size v is halved at least ceil(log2(floor(v/k) + 1)) times until it is below k, a term of lower bounds. At floor(v/2)
 that is one less where v >= k, and so at least that at either half of v. Until it is at most k, it is halved
@@ -27,19 +27,19 @@ from archline.recurrences.model import SizeFunction
 
 
 def halvings(size: Poly, end: Poly) -> Poly:
-    """How often a size is halved until it is below `end`, at least."""
+    """Return the minimum number of halvings of a size until it is below `end`."""
     return a.ceil_log2(a.floor_div(size, end) + 1)
 
 
 def most_halvings(size: Poly, end: Poly) -> Poly:
-    """How often a size is halved until it is at most `end`, at most."""
+    """Return the maximum number of halvings of a size until it is at most `end`."""
     return a.ceil_log2(a.ceil_div(size, end))
 
 
 def without_halvings(value: Poly, facts: Facts) -> Poly:
-    """What a value is at least, with ceil(log2(v + 1)) less a number in the place of what it grows with."""
-    less = {atom: _less_halvings(floor.argument, floor.modulus) for atom, floor in _grows_with(value, facts)}
-    return value.map_atoms(less.get) if less else value
+    """Return a lower bound of a value: ceil(log2(v + 1)) less a number replaces halvings with factors >= 0."""
+    replacements = {atom: _less_halvings(floor.argument, floor.modulus) for atom, floor in _grows_with(value, facts)}
+    return value.map_atoms(replacements.get) if replacements else value
 
 
 def _less_halvings(size: Poly, end: Poly) -> Poly:
@@ -47,32 +47,32 @@ def _less_halvings(size: Poly, end: Poly) -> Poly:
 
 
 def in_logarithms(value: Poly, facts: Facts) -> Poly:
-    """What a value is at least, with ceil(log2(v + 1))/(d + 1) where v >= k is known, d = ceil(log2(k)).
+    """Return a lower bound of a value: ceil(log2(v + 1))/(d + 1) replaces halvings of v >= k, for d = ceil(log2(k)).
 
     That is at most 1 up to d + 1, and above that at most ceil(log2(v + 1)) - d; it grows as the number of halvings.
     """
-    less = {
+    replacements = {
         atom: a.ceil_log2(floor.argument + 1) / (a.ceil_log2(floor.modulus).constant_term + 1)
         for atom, floor in _grows_with(value, facts)
         if facts.nonnegative(floor.argument.substitute(facts.rewrites) - floor.modulus)
     }
-    return value.map_atoms(less.get) if less else value
+    return value.map_atoms(replacements.get) if replacements else value
 
 
-def at_halves(value: Poly, facts: Facts, given: Mapping[str, Poly], there: Facts) -> Poly:
-    """What a value is at least at the sizes of a call from another function, of which `there` is known.
+def at_halves(value: Poly, facts: Facts, sizes: Mapping[str, Poly], there: Facts) -> Poly:
+    """Return a lower bound of a value at the sizes of a call from another function, with the facts `there`.
 
-    Of a part of a size that has about half of it, the number of halvings is that of the size less 1 at least; of other
-    sizes what stands for it is taken.
+    A part of about half of a size is halved at least once less than the size; for other sizes, a lower bound of the
+    number of halvings replaces it.
     """
-    found = dict(_grows_with(value, facts))
-    names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
-    less = {
-        names[atom]: _of_half(there.simplify(floor.argument.substitute(given)), floor.modulus, there)
-        for atom, floor in found.items()
+    halvings_of = dict(_grows_with(value, facts))
+    names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_of)}
+    bounds = {
+        names[atom]: _of_half(there.simplify(floor.argument.substitute(sizes)), floor.modulus, there)
+        for atom, floor in halvings_of.items()
     }
     symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
-    return value.map_atoms(symbols.get).substitute({**given, **less})
+    return value.map_atoms(symbols.get).substitute({**sizes, **bounds})
 
 
 def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
@@ -83,8 +83,8 @@ def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
 
 
 def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
-    """The numbers of halvings all of whose powers have factors that are known to be at least 0."""
-    for atom in sorted(value.atoms(), key=lambda each: each.key):
+    """Iterate over the numbers of halvings, all of whose powers have factors that are proved to be at least 0."""
+    for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
         floor = counted(atom)
         if floor is None:
             continue
@@ -94,22 +94,22 @@ def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
             yield atom, floor
 
 
-def halvings_at_call(atom: Atom, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """What a number of halvings is at least, or at most, at the sizes of a call; None where that is not known."""
+def halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
+    """Return a lower or upper bound of a number of halvings at the sizes of a call; None if it is unknown."""
     number = Poly.of_atom(atom)
-    least, most = counted(atom), counted_at_most(atom)
-    if least is not None:
-        size = least.argument
-        there = facts.simplify(size.substitute(given))
-        if there == size:
+    lower_floor, upper_floor = counted(atom), counted_at_most(atom)
+    if lower_floor is not None:
+        size = lower_floor.argument
+        size_at_call = facts.simplify(size.substitute(sizes))
+        if size_at_call == size:
             return number
-        return number - 1 if facts.nonnegative(there.scaled(2) - size + 1) else None
-    if most is not None:
-        size, end = most.argument + 1 - most.modulus, most.modulus
-        there = facts.simplify(size.substitute(given))
-        if facts.nonnegative(size + 1 - there.scaled(2)) and facts.nonnegative(size - end - 1):
+        return number - 1 if facts.nonnegative(size_at_call.scaled(2) - size + 1) else None
+    if upper_floor is not None:
+        size, end = upper_floor.argument + 1 - upper_floor.modulus, upper_floor.modulus
+        size_at_call = facts.simplify(size.substitute(sizes))
+        if facts.nonnegative(size + 1 - size_at_call.scaled(2)) and facts.nonnegative(size - end - 1):
             return number - 1
-        return number if facts.nonnegative(size - there) else None
+        return number if facts.nonnegative(size - size_at_call) else None
     return None
 
 
@@ -118,7 +118,7 @@ MAX_HALVINGS, MAX_RESOLVED = 4, 2
 
 
 MAX_DENOMINATOR = 32
-"""The largest denominator."""
+"""The largest denominator of a fraction that approximates a logarithm."""
 SHARES = tuple(
     fmpq(part, whole)
     for part, whole in (
@@ -129,54 +129,54 @@ SHARES = tuple(
 
 
 def log2_lower_fraction(number: fmpq) -> fmpq:
-    """The greatest fraction with a small denominator that is at most log2(number), for a number >= 1."""
-    # 2^p <= x^q just if 2^p is at most the integer part of x^q.
-    tried = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MAX_DENOMINATOR + 1))
-    return max(tried)
+    """Return the largest fraction with a small denominator that is at most log2(number), for a number >= 1."""
+    # 2^p <= x^q if and only if 2^p is at most the integer part of x^q.
+    candidates = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MAX_DENOMINATOR + 1))
+    return max(candidates)
 
 
 def log2_upper_fraction(number: fmpq) -> fmpq:
-    """The least fraction with a small denominator that is at least log2(number), for a number >= 1."""
-    tried = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MAX_DENOMINATOR + 1))
-    return min(tried)
+    """Return the smallest fraction with a small denominator that is at least log2(number), for a number >= 1."""
+    candidates = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MAX_DENOMINATOR + 1))
+    return min(candidates)
 
 
 def least_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """What log2(whole) - log2(part) is proved to be at least, of two values above 0; None where it may be below 0."""
-    share = next((each for each in SHARES if never_negative(whole.scaled(each) - part, facts)), None)
+    """Return a proved lower bound of log2(whole) - log2(part), of two values above 0; None if it may be below 0."""
+    share = next((share for share in SHARES if never_negative(whole.scaled(share) - part, facts)), None)
     return None if share is None else log2_lower_fraction(1 / share)
 
 
 def most_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """What it is proved to be at most."""
-    share = next((each for each in reversed(SHARES) if never_negative(part - whole.scaled(each), facts)), None)
+    """Return a proved upper bound of log2(whole) - log2(part), of two values above 0; None if there is none."""
+    share = next((share for share in reversed(SHARES) if never_negative(part - whole.scaled(share), facts)), None)
     return None if share is None else log2_upper_fraction(1 / share)
 
 
 class NotComparableError(Exception):
-    """The sizes of a call are not of the form that the function's sizes have."""
+    """The sizes of a call do not have the form of the function's sizes."""
 
 
 def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
-    """What the function's symbols stand for in a call: its sizes, and the quotients and exponents it is written in.
+    """Return the values of the function's symbols in a call: sizes, and the quotients and exponents that express them.
 
-    Raises NotComparableError where an argument is not known to be the multiple or power that the declaration promises.
+    Raises NotComparableError if an argument is not proved to be the multiple or power that the declaration promises.
     """
-    given = dict(zip(function.parameters, arguments, strict=True))
+    sizes = dict(zip(function.parameters, arguments, strict=True))
     facts = function.facts
     for power in facts.powers:
-        exponent = a.exponent_of_two(given[power.name])
+        exponent = a.exponent_of_two(sizes[power.name])
         if exponent is None:
             raise NotComparableError
-        given[power.exponent] = exponent / power.every
+        sizes[power.exponent] = exponent / power.every
     for label, quotient in facts.quotients.items():
-        if label not in given:
-            given[label] = quotient.substitute(given)
-    return given
+        if label not in sizes:
+            sizes[label] = quotient.substitute(sizes)
+    return sizes
 
 
 class CallContext(LogarithmOrder):
-    """Writes expressions at calls from one case; logarithms that it cannot place exactly become symbols with bounds."""
+    """Writes expressions at calls from one case; logarithms that it cannot express exactly become bounded symbols."""
 
     def __init__(self, facts: Facts, references: tuple[Poly, ...], tangents: bool = False) -> None:
         super().__init__(facts, tangents)
@@ -184,24 +184,24 @@ class CallContext(LogarithmOrder):
         self._bounded, self._known, self._signs = set[str](), dict[str, Poly](), dict[Poly, Poly]()
         self._place = cache(self._there)
 
-    def at(self, value: Poly, given: Mapping[str, Poly]) -> Poly:
-        """The value with the sizes of the call; numbers of halvings as what they are at least, or at most.
+    def at(self, value: Poly, sizes: Mapping[str, Poly]) -> Poly:
+        """Return the value at the sizes of the call; numbers of halvings are replaced by lower or upper bounds.
 
-        Those at least are in lower bounds alone, those at most in upper ones, and their factors are never negative.
-        Raises NotComparableError where a call may have less than half.
+        Minimum numbers of halvings are in lower bounds alone, maximum ones in upper bounds, and their factors are never
+        negative. Raises NotComparableError if a call may have less than half of a size.
         """
-        found = [atom for atom in value.atoms() if counts_halvings(atom)]
-        if not found or not given:
-            # Most sizes stay as they are, and so does what is made of these alone.
-            moved = {name: there for name, there in given.items() if a.symbol_of(there) != name}
+        halvings_atoms = [atom for atom in value.atoms() if counts_halvings(atom)]
+        if not halvings_atoms or not sizes:
+            # Most sizes stay as they are, and so do expressions of these alone.
+            moved = {name: result for name, result in sizes.items() if a.symbol_of(result) != name}
             return self._placed(self.facts.simplify(value.substitute(moved)))
-        names = {atom: f"halvings {index}" for index, atom in enumerate(found)}
-        numbers = {names[atom]: halvings_at_call(atom, given, self.facts) for atom in found}
-        if any(each is None for each in numbers.values()):
+        names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_atoms)}
+        numbers = {names[atom]: halvings_at_call(atom, sizes, self.facts) for atom in halvings_atoms}
+        if any(bound is None for bound in numbers.values()):
             raise NotComparableError
         symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
-        there = self._placed(self.facts.simplify(value.map_atoms(symbols.get).substitute(given)))
-        return there.substitute({name: each for name, each in numbers.items() if each is not None})
+        result = self._placed(self.facts.simplify(value.map_atoms(symbols.get).substitute(sizes)))
+        return result.substitute({name: bound for name, bound in numbers.items() if bound is not None})
 
     def _placed(self, value: Poly) -> Poly:
         return value.map_atoms(self._place)
@@ -213,22 +213,22 @@ class CallContext(LogarithmOrder):
             return None
         parts = tuple(self._placed(part) for part in atom.parts)
         if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
-            # A bound of the exponent says too little of the power.
+            # A bound of the exponent is too weak for the power.
             raise NotComparableError
         if isinstance(atom, a.PositivePart):
             return self._positive(parts[0])
         return None if parts == atom.parts else atom.rebuild(parts)
 
     def _positive(self, value: Poly) -> Poly:
-        """max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
+        """Return max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
         if value not in self._signs:
-            low, high = (never_negative(each, self.facts) for each in (value, -value))
+            low, high = (never_negative(difference, self.facts) for difference in (value, -value))
             self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
         return self._signs[value]
 
     # Logarithms that fall by an uneven part
     def falling(self, atom: Logarithm) -> Poly:
-        """A symbol for the logarithm of an integer >= 1. Raises NotComparableError where that may be less."""
+        """Return a symbol for the logarithm of an integer >= 1. Raises NotComparableError if it may be less than 1."""
         if isinstance(atom, a.CeilLog2):
             return self._reference(atom)
         argument = atom.argument
@@ -236,33 +236,33 @@ class CallContext(LogarithmOrder):
             if not self.facts.nonnegative(argument - 1):
                 raise NotComparableError
             lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
-            if (most := self._most(argument)) is not None:
-                upper.append(Poly.constant(most))
+            if (maximum_ := self._most(argument)) is not None:
+                upper.append(Poly.constant(maximum_))
             self._with_ordered(atom, lower, upper)
         return Poly.symbol(symbol_name(atom))
 
-    def falling_at(self, atom: Logarithm, given: Mapping[str, Poly]) -> Poly:
-        """The same at the sizes of a call: a symbol between what the caller's own loses at least and at most."""
-        argument, own = atom.argument, self.falling(atom)
-        there = self.facts.simplify(argument.substitute(given))
-        if there == argument:
-            return own
-        name = f"{atom.key} at {there.key}"
+    def falling_at(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
+        """Return a symbol for a logarithm at the sizes of a call, between bounds from the caller's logarithm."""
+        argument, logarithm = atom.argument, self.falling(atom)
+        argument_at_call = self.facts.simplify(argument.substitute(sizes))
+        if argument_at_call == argument:
+            return logarithm
+        name = f"{atom.key} at {argument_at_call.key}"
         if name not in self.facts.bounds:
-            if not never_negative(there - 1, self.facts):
+            if not never_negative(argument_at_call - 1, self.facts):
                 raise NotComparableError
-            least, most = (fall(argument, there, self.facts) for fall in (least_fall, most_fall))
-            if least is None:
+            low, high = (fall(argument, argument_at_call, self.facts) for fall in (least_fall, most_fall))
+            if low is None:
                 raise NotComparableError
             if isinstance(atom, a.CeilLog2):
                 # With x <= y/2^s for an integer s, ceil(log2(x)) <= ceil(log2(y)) - s.
-                least, most = fmpq(least.floor()), None if most is None else fmpq(most.ceil())
-            lower = [Poly.constant(0), *([] if most is None else [own - most])]
-            self.facts = self.facts.with_symbol(name, lower, [own - least])
+                low, high = fmpq(low.floor()), None if high is None else fmpq(high.ceil())
+            lower = [Poly.constant(0), *([] if high is None else [logarithm - high])]
+            self.facts = self.facts.with_symbol(name, lower, [logarithm - low])
         return Poly.symbol(name)
 
     def indicator(self, value: Poly) -> Poly:
-        """1 or 0 where the facts decide an indicator, else a symbol for it."""
+        """Return 1 or 0 if the facts decide an indicator, else a symbol for it."""
         value = self.facts.simplify(value)
         if value.is_constant:
             return value
@@ -276,11 +276,11 @@ class CallContext(LogarithmOrder):
         if name in self._known:
             return self._known[name]
         if name not in self.facts.bounds:
-            whole = self._halved(atom.argument)
+            halved = self._halved(atom.argument)
             lower, upper = [Poly.constant(0)], []
             for reference in (*self._references, *_powers_in(atom.argument)):
                 above, below = (
-                    self._halvings(atom.argument, reference) if whole is None else self._beside(whole, reference)
+                    self._halvings(atom.argument, reference) if halved is None else self._beside(halved, reference)
                 )
                 logarithm = self.facts.simplify(a.ceil_log2(reference))
                 if above is not None and above == below:
@@ -290,14 +290,14 @@ class CallContext(LogarithmOrder):
                     upper.append(logarithm - above)
                 if below is not None:
                     lower.append(logarithm - below)
-            # As they are, and in the symbols that `ordered` writes.
-            lower, upper = ([*ends, *map(self.ordered, ends)] for ends in (lower, upper))
+            # The bounds are written with these logarithms, and in the symbols that `ordered` writes.
+            lower, upper = ([*bounds, *map(self.ordered, bounds)] for bounds in (lower, upper))
             self.facts = self.facts.with_symbol(name, lower, upper)
             self._bounded.add(name)
         return Poly.symbol(name)
 
     def _halved(self, value: Poly) -> Poly | None:
-        """The x of a value ceil(x/2), x a size and a number, at least 2: its logarithm is then that of x less 1."""
+        """Return the x >= 2 of a value ceil(x/2), x a size plus a number: the value's logarithm is that of x less 1."""
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
         if len(floors) != 1 or floors[0].modulus != TWO:
             return None
@@ -312,26 +312,26 @@ class CallContext(LogarithmOrder):
         return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
 
     def _beside(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Numbers j with ceil(log2(whole)) - 1 at most, and at least, that of the reference less j."""
-        apart = whole - reference
-        if not apart.is_constant:
+        """Return numbers j such that ceil(log2(whole)) - 1 is at most, and at least, that of the reference less j."""
+        difference = whole - reference
+        if not difference.is_constant:
             return None, None
         facts = self.facts
-        if not apart:
+        if not difference:
             return 1, 1
-        if apart.constant_term < 0:
+        if difference.constant_term < 0:
             return 1, 2 if facts.nonnegative(whole.scaled(2) - reference) else None
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """The most j with value <= ceil(reference/2^j), where that has at least 2 halves, and the least with >=."""
+        """Return the largest j with value <= ceil(reference/2^j), if that has 2 halves, and the smallest with >=."""
         facts = self.facts
         above = below = None
         smaller = True
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
             proved = never_negative if count <= MAX_RESOLVED else lambda value, facts: facts.nonnegative(value)
-            # What is more than some part is more than all further ones.
+            # A value above some part is above all further parts.
             smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
             smaller = smaller and proved(part - value, facts)
             if smaller:
@@ -344,19 +344,19 @@ class CallContext(LogarithmOrder):
 
 
 def _powers_in(value: Poly) -> Iterator[Poly]:
-    """The powers of two in a value, of whose exponents nothing is a reference, and larger ones with these exponents."""
+    """Iterate over powers of two in a value whose exponents have no reference, and larger ones."""
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.exponent_of_two(power) is not None:
             yield from (power, power.scaled(1 << MAX_HALVINGS))
 
 
 def log_references(function: SizeFunction) -> tuple[Poly, ...]:
-    """What logarithms are taken of, and one more: each size that is no power, their sum where data splits it.
+    """Return arguments of reference logarithms: sizes, and their sum if data splits it, plus small constants.
 
-    Where calls share out the exponents of powers, those are in the place of sizes.
+    If calls share exponents of powers, these replace the sizes.
     """
     plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(plain) > 1 and any(equation.data for equation in function.equations):
         plain.append(total(plain))
-    most = 2 if len(plain) == 1 else 1
-    return tuple(each + more for each in plain for more in range(most + 1))
+    maximum_offset = 2 if len(plain) == 1 else 1
+    return tuple(size + offset for size in plain for offset in range(maximum_offset + 1))

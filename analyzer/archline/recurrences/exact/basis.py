@@ -1,4 +1,4 @@
-"""What a closed form may be made of: products of sizes, their logarithms, and powers that a recursion multiplies up."""
+"""Build the basis terms of closed forms: products of sizes, logarithms, and powers that calls multiply."""
 
 from __future__ import annotations
 
@@ -41,45 +41,43 @@ class ProofTerm:
         return ProofTerm(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
 
     def here(self, caller: CallContext) -> Poly:
-        """The product in symbols of the caller, for its own sizes."""
+        """Return the product in symbols of the caller, for the sizes of the caller."""
         return self.plain * caller.indicator(self.indicator) * product(map(caller.falling, self.logs))
 
-    def at_call(self, caller: CallContext, given: Mapping[str, Poly]) -> Poly:
-        """The product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
-        logs = product(caller.falling_at(each, given) for each in self.logs)
-        return caller.at(self.plain, given) * caller.indicator(self.indicator.substitute(given)) * logs
+    def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
+        """Return the product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
+        logs = product(caller.falling_at(log, sizes) for log in self.logs)
+        return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
 
     def number(self, point: Mapping[str, int | Fraction], most: bool) -> fmpq:
-        """At a point, a number that the product is at most, or at least."""
-        found = rational(evaluate(self.plain * self.indicator, point))
+        """Return a number that the product at a point is at most (`most`), or at least."""
+        value = rational(evaluate(self.plain * self.indicator, point))
         for log in self.logs:
             argument = rational(evaluate(log.argument, point))
             if isinstance(log, a.CeilLog2):
-                found *= log2_upper_fraction(argument).ceil()
+                value *= log2_upper_fraction(argument).ceil()
             else:
-                found *= log2_upper_fraction(argument) if most else log2_lower_fraction(argument)
-        return found
+                value *= log2_upper_fraction(argument) if most else log2_lower_fraction(argument)
+        return value
 
 
 MAX_ELEMENTS = 40
 MAX_COUNT = 64
 MAX_SIZES = 3
 MAX_POWER = 3
-"""Up to which power logarithms are tried."""
+"""The largest power of a logarithm that is tried."""
 
 
 @record
 class BasisTerm:
-    """A term of a closed form. `sign` is that of its coefficient in an upper bound, 0 for either.
+    """A basis term of a closed form; `sign` is the sign of its coefficient in an upper bound, 0 for either.
 
-    `parts`: a call is known to have at most (in a lower bound at least) that share of it, whatever its value; 0: it is
-    not.
-    `leaf`: what it is in cases without calls, where the calls of the others are known to have all of it together.
-    `inner` stands for it in proofs: what it is at most in an upper bound, at least in a lower one, for coefficients of
-    the sign.
-    `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)).
-    That function of v is piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included.
-    So its value at either half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
+    `parts`: each call is known to have at most (in a lower bound at least) the share 1/parts of the term; 0: no share
+    is known. `leaf`: the value of the term in base cases, where the calls of the recursive cases together have all of
+    it. `inner` replaces it in proofs: an upper bound of the term in an upper bound, a lower bound in a lower one, for
+    coefficients of the sign. `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)). That function of v is
+    piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included. So its value at either
+    half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
     """
 
     value: Poly
@@ -91,22 +89,22 @@ class BasisTerm:
 
     @property
     def degree(self) -> int:
-        """How fast it grows with the sizes; logarithms count as 0, powers of them as 2."""
+        """The degree of its growth in the sizes; logarithms count as 0, powers with logarithms as exponents as 2."""
         return max(map(_growth, self.value.terms), default=0)
 
     @property
     def proved(self) -> ProofTerm:
-        """What it is in proofs."""
+        """The product that replaces the term in proofs."""
         return ProofTerm(self.value) if self.inner is None else self.inner
 
     def at_call(self, function: SizeFunction, call: a.Applied, caller: CallContext) -> Poly:
-        """The element at the sizes of a call. Raises NotComparableError."""
-        given = sizes_of_call(function, call.arguments)
+        """Return the term at the sizes of a call. Raises NotComparableError."""
+        sizes = sizes_of_call(function, call.arguments)
         if self.inner is not None:
-            return self.inner.at_call(caller, given)
+            return self.inner.at_call(caller, sizes)
         if self.smooth is None:
-            return caller.at(self.value, given)
-        size, argument = Poly.symbol(self.smooth), given[self.smooth]
+            return caller.at(self.value, sizes)
+        size, argument = Poly.symbol(self.smooth), sizes[self.smooth]
         half = a.floor_div(size, Poly.constant(2))
         facts = caller.facts
         if not (
@@ -122,24 +120,24 @@ class BasisTerm:
 
 
 def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
-    """Sets of elements to try, from the plain to the rich: `inner` is added where calls are made, `outer` elsewhere."""
-    few = sorted(_monomials(function, inner), key=monomial_sort_key)
+    """Iterate over sets of basis terms to try, for the forcing of recursive cases (`inner`) and others (`outer`)."""
+    inner_monomials = sorted(_monomials(function, inner), key=monomial_sort_key)
     monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
-    plain, low = list(map(_term, monomials)), list(map(_term, few))
+    plain, inner_terms = list(map(_term, monomials)), list(map(_term, inner_monomials))
     names = function.sizes
     logs = list(_logarithms(function))
-    multiplied = [BasisTerm(each) for each in products(function)]
+    multiplied = [BasisTerm(value) for value in products(function)]
     if multiplied:
-        yield distinct([*low, *multiplied])
-    if len(few) < len(monomials):
-        yield distinct(low)
-        yield distinct([*low, *logs])
+        yield distinct([*inner_terms, *multiplied])
+    if len(inner_monomials) < len(monomials):
+        yield distinct(inner_terms)
+        yield distinct([*inner_terms, *logs])
     richer = [*plain, *map(_real_logarithm, names), *logs]
-    powers = [BasisTerm(each) for each in _powers(function, max(sum(power for _, power in each) for each in monomials))]
+    powers = [BasisTerm(value) for value in _powers(function, max(sum(power for _, power in m) for m in monomials))]
     yield distinct(plain)
-    shared = [BasisTerm(each) for each in shared_size_terms(function)]
+    shared = [BasisTerm(value) for value in shared_size_terms(function)]
     if shared:
-        yield distinct([*low, *shared])
+        yield distinct([*inner_terms, *shared])
     yield distinct([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return
@@ -147,55 +145,57 @@ def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) 
         yield distinct([*plain, *logs, *powers])
     yield distinct([*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
     yield distinct([*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
-    exponentials = [BasisTerm(each) for each in _exponentials(function)]
+    exponentials = [BasisTerm(value) for value in _exponentials(function)]
     if exponentials:
         yield distinct([*plain, *exponentials])
     if names:
-        # Sizes that shrink by a constant: as many steps as the size, each with what is added.
+        # Sizes that shrink by a constant: as many steps as the size, each with what is added. T(n) = T(n - 1) + n
         yield distinct([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
 def logarithmic(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
-    """What a path costs on which every call halves a size: sets of powers of logarithms, from the plain to the rich."""
-    found = layer = [BasisTerm(ONE)]
+    """Iterate over sets of powers of logarithms for the cost of a path on which every call halves a size."""
+    terms = layer = [BasisTerm(ONE)]
     logs = list(signed_logarithms(function))
     for _ in range(MAX_POWER if logs else 0):
         layer = [times(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
-        found = [*found, *layer]
-        yield distinct(found)
+        terms = [*terms, *layer]
+        yield distinct(terms)
 
 
 def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
-    """Sets of elements with few logarithms, each with a side, from the plain to the rich."""
-    few, all_ = (
+    """Iterate over sets of basis terms with few logarithms, each with a sign, from simple to complex."""
+    inner_terms, all_terms = (
         list(map(_term, sorted(_monomials(function, forcing), key=monomial_sort_key)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
     logs = list(signed_logarithms(function))
-    some = [each for each in few if each.degree <= 1]
+    linear_terms = [term for term in inner_terms if term.degree <= 1]
     sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
-        # log2(log2(n)) shows so little in values that what lacks it may seem good enough.
-        yield distinct([*some, *logs, *(times(x, y) for x in some for y in logs if x.degree)])
-    yield distinct(few)
-    yield distinct([*few, *logs])
+        # log2(log2(n)) shows so little in values that a set that lacks it may seem good enough.
+        yield distinct([*linear_terms, *logs, *(times(x, y) for x in linear_terms for y in logs if x.degree)])
+    yield distinct(inner_terms)
+    yield distinct([*inner_terms, *logs])
     # Most searches end before there are products of logarithms.
     squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    yield distinct([*some, *logs, *squares])
-    yield distinct([*some, *logs, *(times(x, y) for x in few for y in logs if x.degree)])
-    yield distinct(all_)
-    # As many calls in a row as the size, each with what is added.
-    yield distinct([*all_, *(times(x, size) for x in few for size in sizes)])
+    yield distinct([*linear_terms, *logs, *squares])
+    yield distinct([*linear_terms, *logs, *(times(x, y) for x in inner_terms for y in logs if x.degree)])
+    yield distinct(all_terms)
+    # As many calls in a row as the size, each with what is added (a path of n calls).
+    yield distinct([*all_terms, *(times(x, size) for x in inner_terms for size in sizes)])
     # As many leaves as the size.
-    yield distinct([*all_, *(times(x, size) for x in all_ for size in sizes if x not in few)])
-    yield distinct([*all_, *logs])
+    yield distinct([*all_terms, *(times(x, size) for x in all_terms for size in sizes if x not in inner_terms)])
+    yield distinct([*all_terms, *logs])
     cubes = [times(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
-    yield distinct([*some, *logs, *squares, *cubes])
-    yield distinct([*some, *logs, *squares, *(times(x, y) for x in few for y in (*logs, *squares) if x.degree)])
+    yield distinct([*linear_terms, *logs, *squares, *cubes])
+    yield distinct(
+        [*linear_terms, *logs, *squares, *(times(x, y) for x in inner_terms for y in (*logs, *squares) if x.degree)]
+    )
 
 
 def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
-    """Logarithms of the sizes, and of their sum where data splits them, each with the side that its coefficient needs.
+    """Iterate over logarithms of the sizes, and of their sum if data splits them, with signs of coefficients.
 
     ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
     and so at both halves, the other at most 1 at floor(v/2).
@@ -204,11 +204,11 @@ def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(sizes) > 1 and split_by_data(function):
         sizes.append(total(sizes))
-    yield from (BasisTerm(a.ceil_log2(each + more), sign=1 - 2 * more) for each in sizes for more in (0, 1))
+    yield from (BasisTerm(a.ceil_log2(size + shift), sign=1 - 2 * shift) for size in sizes for shift in (0, 1))
 
 
 def split_by_data(function: SizeFunction) -> bool:
-    """Whether an integer that only the data gives occurs."""
+    """Test whether an integer occurs that only the data determines."""
     return any(equation.data for equation in function.equations)
 
 
@@ -217,54 +217,54 @@ def _term(monomial: Monomial) -> BasisTerm:
 
 
 def times(left: BasisTerm, right: BasisTerm) -> BasisTerm:
-    """The product, with the side of either, and with what stands for either in proofs."""
-    both = None if left.inner is right.inner is None else left.proved * right.proved
-    return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=both)
+    """Multiply two basis terms, their proof terms included; the sign is that of either."""
+    inner = None if left.inner is right.inner is None else left.proved * right.proved
+    return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=inner)
 
 
 def _all_sizes(function: SizeFunction) -> Poly:
-    """The product of two or three sizes: splits along each multiply the leaves."""
+    """Return the product of two or three sizes, else 1: splits along each size multiply the leaves."""
     return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
 def distinct(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
-    """Each value once, and no more than can be tried."""
-    seen: dict[Poly, BasisTerm] = {}
-    for each in elements:
-        seen.setdefault(each.value, each)
-    return tuple(seen.values())[:MAX_ELEMENTS]
+    """Select the first term of each value, at most MAX_ELEMENTS terms."""
+    terms: dict[Poly, BasisTerm] = {}
+    for element in elements:
+        terms.setdefault(element.value, element)
+    return tuple(terms.values())[:MAX_ELEMENTS]
 
 
 def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
-    """What products of sizes are sorted by."""
+    """Return the key by which products of sizes are sorted: degree, then text."""
     return sum(power for _, power in monomial), str(monomial)
 
 
 def _monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
-    """The products of sizes in what is added at each step, with all their divisors."""
-    found: set[Monomial] = {()}
+    """Collect the products of sizes in the forcing terms, with all their divisors."""
+    monomials: set[Monomial] = {()}
     for value in forcing:
         for monomial in sizes_in(value, function).terms:
-            found |= set(divisors(monomial))
+            monomials |= set(divisors(monomial))
     steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
-    return found | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
+    return monomials | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
 
 
 def divisors(monomial: Monomial) -> Iterator[Monomial]:
-    """The products that divide it, itself included."""
+    """Iterate over the products that divide a monomial, itself included."""
     if not monomial:
         yield ()
         return
     (atom, power), *rest = monomial
-    for others in divisors(tuple(rest)):
-        for less in range(max(power, 0) + 1):
-            yield ((atom, less), *others) if less else others
+    for divisor in divisors(tuple(rest)):
+        for exponent in range(max(power, 0) + 1):
+            yield ((atom, exponent), *divisor) if exponent else divisor
 
 
 def sizes_in(value: Poly, function: SizeFunction) -> Poly:
-    """A value without calls, floors and maxima, as far as its monomials matter."""
+    """Replace calls, floors and maxima of a value by terms of the sizes; only its monomials matter."""
 
-    def plain(atom: object) -> Poly | None:
+    def replace_atom(atom: object) -> Poly | None:
         match atom:
             case a.Applied() | a.CeilLog2() | a.RealFunction() | a.Quotient():
                 return ONE
@@ -277,25 +277,25 @@ def sizes_in(value: Poly, function: SizeFunction) -> Poly:
             case _:
                 return None
 
-    return value.map_atoms(plain)
+    return value.map_atoms(replace_atom)
 
 
 def absolute(value: Poly) -> Poly:
-    """The same monomials, none of which cancels another."""
+    """Replace coefficients by their absolute values, so that no monomial cancels another."""
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
 def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
-    """Logarithms of the sizes; of one size also of the next ones, of those that data splits of the next one alone."""
+    """Iterate over logarithms of the sizes: of n, n + 1 and n + 2 for one size, of n + 1 for sizes that data splits."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not split_by_data(function):
         yield from signed_logarithms(function)
         return
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     if len(sizes) == 1:
-        yield from (BasisTerm(a.ceil_log2(sizes[0] + more)) for more in range(3))
+        yield from (BasisTerm(a.ceil_log2(sizes[0] + shift)) for shift in range(3))
     elif sizes:
-        yield from (BasisTerm(a.ceil_log2(each + 1)) for each in (*sizes, total(sizes)))
+        yield from (BasisTerm(a.ceil_log2(size + 1)) for size in (*sizes, total(sizes)))
 
 
 def _real_logarithm(name: str) -> BasisTerm:
@@ -305,38 +305,38 @@ def _real_logarithm(name: str) -> BasisTerm:
 
 
 def _powers(function: SizeFunction, degree: int) -> list[Poly]:
-    """What c calls of half the size reproduce: c^k for n = 2^k, and v^i*(c/2^i)^log2(n) with v one of n - 1, n, n + 1.
+    """Build powers that c calls of half the size reproduce: c^k for n = 2^k, else v^i*(c/2^i)^log2(n), v near n.
 
-    ceil(n/2) - 1 is at most (n - 1)/2 and floor(n/2) + 1 at least (n + 1)/2, so that rounding is on the safe side.
+    v is n - 1, n or n + 1: ceil(n/2) - 1 <= (n - 1)/2 and floor(n/2) + 1 >= (n + 1)/2, so that rounding is safe.
     """
     counts = sorted(_counts(function))
-    found = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
+    powers = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
     if len(function.sizes) == 1:
         size = Poly.symbol(function.sizes[0])
         for count in counts:
-            for more in (0, 1):
-                level = a.ceil_log2(size + more)
+            for offset in (0, 1):
+                level = a.ceil_log2(size + offset)
                 for i in range(degree + 1):
-                    shifts = (more - 1, more) if i else (0,)
-                    found.extend((size + shift) ** i * ratio_power(count, i, level) for shift in shifts)
-    return found
+                    shifts = (offset - 1, offset) if i else (0,)
+                    powers.extend((size + shift) ** i * ratio_power(count, i, level) for shift in shifts)
+    return powers
 
 
 def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
-    """(count/2^exponent)^logarithm."""
+    """Return (count/2^exponent)^logarithm."""
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
 def _exponentials(function: SizeFunction) -> Iterator[Poly]:
-    """c^n, where c calls are of a size that is less by a number."""
+    """Iterate over c^n, where c calls are of a size that is smaller by a constant."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
-    if len(sizes) == len(function.parameters) == 1 and all((each[0] - sizes[0]).is_constant for each in arguments):
+    if len(sizes) == len(function.parameters) == 1 and all((values[0] - sizes[0]).is_constant for values in arguments):
         yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
 
 
 def _counts(function: SizeFunction) -> set[int]:
-    """How many calls a case makes, where that does not depend on the sizes."""
+    """Find the numbers of calls that cases make, if they do not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
         terms = equation.value.terms.items()
@@ -355,15 +355,15 @@ def _growth(monomial: Monomial) -> int:
 
 
 def products(function: SizeFunction) -> tuple[Poly, ...]:
-    """A power that all calls keep, times sizes: q pieces of b each."""
+    """Build the products of a size and a power that all calls preserve: q pieces of b each."""
     powers = [_of(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
     return tuple(size * power for power in powers for size in _data_independent_sizes(function))
 
 
 def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
-    """Sizes over a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
+    """Iterate over sizes divided by a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
 
-    r/d doubles with each level, and is still at most r: it pays for what a level adds while r is more than d.
+    r/d doubles with each level and is at most r, so that it bounds what a level adds while r is more than d.
     """
     for power in function.facts.powers:
         if _is_preserved_by_calls(function, power):
@@ -377,9 +377,9 @@ def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
 
 
 def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
-    """What a path through the calls costs where the data may split sizes in any way, in sets to try before others.
+    """Iterate over sets of terms for the cost of a path of calls, where the data may split sizes arbitrarily.
 
-    1, log2(d) and d of a power d that halves; of one that stays also its product with the depth that the sizes give.
+    1, log2(d) and d for a power d that halves; for a preserved d also its product with the depth that sizes give.
     """
     if len(function.facts.powers) != 1 or not function.sizes:
         return
@@ -387,10 +387,10 @@ def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
     size = _of(power)
     if not _is_preserved_by_calls(function, power):
         yield ONE, Poly.symbol(power.exponent), size
-    elif sure := _data_independent_sizes(function):
-        others = (each for each in map(Poly.symbol, function.sizes) if each not in sure)
-        logs = tuple(map(a.ceil_log2, sure))
-        yield ONE, size, *others, *logs, *(log * size for log in logs)
+    elif independent := _data_independent_sizes(function):
+        dependent = (size for size in map(Poly.symbol, function.sizes) if size not in independent)
+        logs = tuple(map(a.ceil_log2, independent))
+        yield ONE, size, *dependent, *logs, *(log * size for log in logs)
 
 
 def _of(power: Power) -> Poly:
@@ -398,14 +398,14 @@ def _of(power: Power) -> Poly:
 
 
 def _is_preserved_by_calls(function: SizeFunction, power: Power) -> bool:
-    """Whether every call of the function by itself has the power that its caller has."""
+    """Test whether every call that the function makes of itself has the power of its caller."""
     size = function.facts.rewritten(power.name)
     return all(given[power.name] == size for _, given in function.own_calls)
 
 
 def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
-    """The sizes of which the calls' are known without the data."""
-    data = {each for equation in function.equations for each in equation.data}
+    """Return the sizes whose values in calls do not depend on the data."""
+    data = {name for equation in function.equations for name in equation.data}
     return [
         Poly.symbol(name)
         for name in function.sizes

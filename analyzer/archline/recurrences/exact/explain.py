@@ -1,4 +1,4 @@
-"""From a system of equations and the proof of its solution to what a reader is shown of them."""
+"""Explain a system of equations and the proof of its solution in terms that are shown to readers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
 def explain_recurrence(
     system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
-    """The recurrence of a metric; `more` is what a call adds to its body: 1 where calls count."""
+    """Return the recurrence of a metric; `more` is what a call adds to its body: 1 if calls count."""
     writer = _RecurrenceWriter(upper, METRICS[system.metric.partition(".")[0]].letter, more)
-    own = {function.name for function in (lower, upper)}
-    cases = tuple(writer.case(*each, own) for each in zip(lower.equations, upper.equations, strict=True))
+    names = {function.name for function in (lower, upper)}
+    cases = tuple(writer.case(*pair, names) for pair in zip(lower.equations, upper.equations, strict=True))
     return Recurrence(
         writer.letter, upper.parameters, cases, writer.others, tuple(writer.claim(proof) for proof in proofs)
     )
@@ -45,7 +45,7 @@ def explain_recurrence(
 
 @dataclass
 class _RecurrenceWriter:
-    """Writes one metric of one algorithm; `others` and `names` fill as letters and names are given."""
+    """Writes one metric of one algorithm; `others` and `names` are filled as letters and names are assigned."""
 
     function: SizeFunction
     base: str
@@ -58,18 +58,18 @@ class _RecurrenceWriter:
         return self._free(self.base)
 
     def _free(self, letter: str) -> str:
-        """A letter that names no size."""
+        """Return a letter that is not the name of a size."""
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
     def case(self, least: Equation, most: Equation, own: set[str]) -> Case:
-        low, high = (self._whole(each.value, own, each.facts) for each in (least, most))
+        low, high = (self._whole(equation.value, own, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
         data = tuple(self._range(name, least.facts) for name in names)
         return Case(in_order(least.decisions), low, high, least.recursive or most.recursive, data)
 
     def _whole(self, value: Poly, own: set[str], facts: Facts) -> Poly:
-        """The cost of the body as that of a call, in terms of that of calls."""
+        """Return the cost of the body as the cost of a call, in terms of the costs of calls."""
         called = with_calls(value, lambda call: Poly.of_atom(self._lettered(call, own)) - self.more)
         return self._readable(called + self.more, facts)
 
@@ -83,22 +83,22 @@ class _RecurrenceWriter:
 
     # Names
     def _readable(self, value: Poly, facts: Facts) -> Poly:
-        """In the sizes, with names for what the program has no name for."""
+        """Rewrite a value in the sizes, with names for data values that the program does not name."""
         return facts.restore(value.substitute({name: Poly.symbol(self._name(name)) for name in value.names}))
 
     def _name(self, name: str) -> str:
-        """A symbol that stands for a value of the data is called after what it is a value of: `n at ...` is n1."""
+        """Return a name for a symbol of a data value, after the value it is read from: `n at ...` is n1."""
         if name in self.function.facts.quotients or name.isidentifier():
             return name
         if name not in self._names:
             ((stem,),) = [re.findall(r"\w+", name.removeprefix("data("))[:1]]
-            taken = {*self.function.parameters, *self._names.values()}
-            self._names[name] = next(new for count in range(1, 1000) if (new := f"{stem}{count}") not in taken)
+            used = {*self.function.parameters, *self._names.values()}
+            self._names[name] = next(new for count in range(1, 1000) if (new := f"{stem}{count}") not in used)
         return self._names[name]
 
     def _range(self, name: str, facts: Facts) -> Range:
-        known = facts.bounds[name]
-        lower, upper = ([self._readable(each, facts) for each in ends] for ends in (known.lower, known.upper))
+        bounds = facts.bounds[name]
+        lower, upper = ([self._readable(limit, facts) for limit in limits] for limits in (bounds.lower, bounds.upper))
         return Range(self._readable(Poly.symbol(name), facts), tuple(dict.fromkeys(lower)), tuple(dict.fromkeys(upper)))
 
     # Proofs
@@ -123,32 +123,32 @@ class _RecurrenceWriter:
             )
 
     def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
-        """What calls imply of their sizes in a case, one way or another; nothing where they may have any."""
-        ways = [_sizes_restricted_by_calls(step, self.function) for step in steps]
-        if not all(ways):
+        """Return alternative ranges of sizes that calls imply in a case; none if sizes are unrestricted."""
+        boxes = [_sizes_restricted_by_calls(step, self.function) for step in steps]
+        if not all(boxes):
             return ()
         widest = [
-            way for index, way in enumerate(ways) if not any(_is_wider(o, way, i < index) for i, o in enumerate(ways))
+            box for i, box in enumerate(boxes) if not any(_is_wider(wide, box, j < i) for j, wide in enumerate(boxes))
         ]
         return tuple(
-            tuple(self._between(name, limits, steps[0].facts) for name, limits in way.items()) for way in widest
+            tuple(self._between(name, limits, steps[0].facts) for name, limits in box.items()) for box in widest
         )
 
     def _between(self, name: str, limits: Limits, facts: Facts) -> Range:
-        ends = (() if end is None else (Poly.constant(end),) for end in limits)
-        return Range(self._readable(Poly.symbol(name), facts), *ends)
+        limit_values = (() if limit is None else (Poly.constant(limit),) for limit in limits)
+        return Range(self._readable(Poly.symbol(name), facts), *limit_values)
 
     def _written(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
-        """The case with the claim put in for its calls, where logarithms of their sizes are exact."""
+        """Return the case with the claim in place of its calls, if logarithms of their sizes are exact."""
         if any(counted(atom) is not None for atom in value.atoms()):
-            # Of a number of halvings it is known what it is at least.
+            # Only a lower bound of a number of halvings is available at a call.
             return None
         caller = CallContext(step.facts, log_references(self.function))
         result = added
         try:
             for factor, call in step.calls:
-                there = caller.at(value, sizes_of_call(self.function, call.arguments))
-                result = result + factor * (there + self.more)
+                claimed = caller.at(value, sizes_of_call(self.function, call.arguments))
+                result = result + factor * (claimed + self.more)
         except (NotComparableError, TooComplexError):
             return None
         if not step.calls or not result.names <= step.facts.bounds.keys():
@@ -160,19 +160,19 @@ Limits = tuple[int | None, int | None]
 
 
 def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict[str, Limits]:
-    """The sizes that calls restrict more than the case does, with these limits, or both ends where these meet."""
-    found: dict[str, Limits] = {}
+    """Return the limits of sizes that calls restrict more than the case does, both limits if these are equal."""
+    restricted: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
-        both = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
-        before, (low, high) = ((each.least, each.most) for each in both)
+        pair = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
+        before, (low, high) = ((bounds.least, bounds.most) for bounds in pair)
         if (low, high) != before:
             meet = low == high
-            found[name] = low if meet or low != before[0] else None, high if meet or high != before[1] else None
-    return found
+            restricted[name] = low if meet or low != before[0] else None, high if meet or high != before[1] else None
+    return restricted
 
 
 def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
-    """Whether one holds wherever the other does; of two that are the same, whether it is the first."""
+    """Test whether one set of limits contains the other; of two equal ones, whether it is the first."""
     if wide == narrow:
         return first
     for name, (low, high) in wide.items():
@@ -183,7 +183,7 @@ def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: b
 
 
 def _alike(steps: Sequence[Transition]) -> list[list[Transition]]:
-    """The steps; those of a case without calls together, which differ in the sizes that calls have."""
+    """Group the steps of base cases that differ only in the sizes that calls have; other steps are single."""
     groups: dict[object, list[Transition]] = {}
     for step in steps:
         key = step if step.calls else (step.equation, step.forcing)

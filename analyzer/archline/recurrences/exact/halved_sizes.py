@@ -1,24 +1,24 @@
-"""Terms for calls that halve their sizes, or keep an uneven part of them.
+"""Build terms for calls that halve their sizes, or keep an uneven part of them.
 
-`reproduced`: u*v*... * (c/2^i)^log2(w), with i sizes u, v, ... and w one, for c calls of half the sizes. With s the
+`master_terms`: u*v*... * (c/2^i)^log2(w), with i sizes u, v, ... and w one, for c calls of half the sizes. With s the
 least number for which calls have v' - s <= (v - s)/2, or for a lower bound v' + s >= (v + s)/2, a call leaves at most
 (at least) a 2^i-th of the product of all v - s (v + s), and so at most (at least) a c-th of such a term: for an upper
 bound w' >= w/2 for w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other
 way round; a logarithm that is rounded up falls by 1 only from sizes of 2 on. Of two sizes, as in LCS by quadrants,
 m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
 
-`leveled`: with all n' of calls from floor(n/2) to ceil(n/2), the least size v falls to floor(v/2) at least and
+`depth_terms`: with all n' of calls from floor(n/2) to ceil(n/2), the least size v falls to floor(v/2) at least and
 ceil(v/2) at most. So ceil(log2(ceil((v + 1)/(T + 1)))) falls by at most 1, and ceil(log2(ceil(v/T))) by at least 1
-where v > T: as many halvings as there are at least and at most. At leaves both are 0. Of two sizes 3 calls of half of
-both reproduce n*m*(3/4)^k, n*(3/2)^k, m*(3/2)^k and 3^k, of which one is near whatever the leaves add.
+where v > T: the minimum and the maximum number of halvings. At leaves both are 0. Of two sizes 3 calls of half of both
+reproduce n*m*(3/4)^k, n*(3/2)^k, m*(3/2)^k and 3^k, of which one is near for any cost of leaves.
 
-`limited`: the largest size v is halved until it has come down to another one, w, and from there on in turn with it.
+`log_product_terms`: the largest size v is halved until it is as small as another one, w; then both are halved in turn.
 Where each halving of v adds log2(w), that is about log2(v)*log2(min(v, w)) less half of the square of the latter.
 
-`shrinking`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm falls by 1 or
-not at all there, so that it proves nothing; the real one falls by log2(4/3). Proofs are written with real logarithms,
-for which bounds are known at every call, and with indicators of conditions, which pay for calls that keep the sizes, as
-one that swaps them. What is reported is the sum with each of these rounded to the side on which the bound stays one.
+`uneven_split_terms`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm falls
+by 1 or not at all there, so that it proves nothing; the real one falls by log2(4/3). Proofs are written with real
+logarithms, for which bounds are known at every call, and with indicators of conditions, which pay for calls that keep
+the sizes, such as one that swaps them. The reported bound is the sum with each term rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -54,64 +54,64 @@ class HalvedSize:
 
     @property
     def whole(self) -> Poly:
-        """Its logarithm, rounded up, falls by 1 at each call: that of n itself does at both halves, however rounded."""
+        """The size (or size - above) whose logarithm, rounded up, falls by 1 at each call, at both rounded halves."""
         return self.size if self.above <= 1 else self.size - self.above
 
     def base(self, upper: bool) -> Poly:
-        """What is at most (at least) half of itself at a call."""
+        """Return the expression that is at most (at least) halved at a call."""
         return self.size - self.above if upper else self.size + self.below
 
     def level(self, upper: bool) -> Poly:
-        """The logarithm that falls by at most (at least) 1 at a call."""
+        """Return the logarithm that falls by at most (at least) 1 at a call."""
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def allowed(self, step: Transition, upper: bool) -> bool:
-        """Whether what a share rests on is known of a step."""
+        """Test whether the facts of a step imply that the shares of its calls are right."""
         if not upper:
             return _at_least(self.whole - 2, step.facts)
         return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
-    """The terms, for functions of sizes all of which are about halved by all calls."""
+    """Iterate over the terms, for functions whose sizes are all about halved by all calls."""
     halved = halved_sizes(function, steps)
-    if not all(each.allowed(step, upper) for each in halved for step in steps if step.calls):
+    if not all(size.allowed(step, upper) for size in halved for step in steps if step.calls):
         return
-    whole = product(each.base(upper) for each in halved)
+    whole = product(size.base(upper) for size in halved)
     for count in call_counts(steps) if halved else ():
-        # The power of w nearest to the term itself: what rounding the logarithm changes is least.
+        # The power of w nearest to the term itself minimises the effect of rounding the logarithm.
         exponent = (count - 1).bit_length()
         if count == 1 << exponent or exponent < len(halved):
             continue
-        for each in halved:
-            rest = each.base(upper) ** (exponent - len(halved))
-            value = whole * rest * ratio_power(count, exponent, each.level(upper))
+        for size in halved:
+            rest = size.base(upper) ** (exponent - len(halved))
+            value = whole * rest * ratio_power(count, exponent, size.level(upper))
             yield BasisTerm(value, sign=1 if upper else -1, parts=count)
 
 
 def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[HalvedSize]:
-    """The sizes, where all calls about halve all of them; else none."""
+    """Return the sizes, if all calls about halve all sizes; else none."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
         return []
-    found = []
+    halved = []
     for place, size in enumerate(map(Poly.symbol, function.parameters)):
         above, below = (_shift(size, place, calling, sign) for sign in (1, -1))
         if above is None or below is None:
             return []
-        found.append(HalvedSize(place, size, above, below))
-    return found
+        halved.append(HalvedSize(place, size, above, below))
+    return halved
 
 
 def call_counts(steps: Sequence[Transition]) -> list[int]:
-    """How many calls the steps make that make several."""
+    """Return the numbers of calls of the steps that make several."""
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
 
 def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
-    """The least s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
-    apart = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
-    return first(MAX_SHIFT + 1, lambda s: all(_at_least(each.scaled(sign) + s, facts) for each, facts in apart))
+    """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
+    differences = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
+    return first(MAX_SHIFT + 1, lambda s: all(_at_least(value.scaled(sign) + s, facts) for value, facts in differences))
 
 
 def _at_least(value: Poly, facts: Facts) -> bool:
@@ -123,77 +123,77 @@ MAX_BASE_SIZE = 1 << 10
 
 @record
 class HalvingDepth:
-    """How often the smallest size is halved: at least and at most, in all calls."""
+    """The number of halvings of the smallest size, in all calls: its minimum and its maximum."""
 
     least: Poly
     most: Poly
 
     def share(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
-        """A product of sizes, of which each of the calls has at most (`whole`) or at least one part in `count`."""
-        # What shrinks with each level needs levels that fall by no more than 1, and by no less what grows.
+        """Return a product of sizes that `count` calls share: each has at most (`whole`) or at least its part."""
+        # A term that shrinks with each level needs levels that fall by at most 1; one that grows, by at least 1.
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
-        value = product(each.base(whole) for each in sizes)
+        value = product(size.base(whole) for size in sizes)
         return BasisTerm(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
 def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
-    """The terms, those of which a call has a part at most and those of which it has one at least."""
+    """Return the terms with a maximum share for each call, and those with a minimum share."""
     sizes = halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
     if levels is None:
         return ()
     return tuple(
-        levels.share(count, chosen, whole)
+        levels.share(count, subset, whole)
         for count in call_counts(steps)
         # All sizes, then some, then none.
         for number in range(len(sizes), -1, -1)
-        for chosen in combinations(sizes, number)
-        if count != 1 << len(chosen)
+        for subset in combinations(sizes, number)
+        if count != 1 << len(subset)
         for whole in (True, False)
     )
 
 
 def levels_of(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> HalvingDepth | None:
-    """Those of the steps with calls; None where one may have less than floor(n/2) or more than ceil(n/2) of a size."""
-    least = min(least_of(each.size, step.facts) or 0 for each in sizes for step in calling)
-    if not 1 < least <= MAX_BASE_SIZE or any(each.above > 1 or each.below > 1 for each in sizes):
+    """Find the depth in steps with calls; None if a call may have less than floor(n/2) or over ceil(n/2)."""
+    smallest = min(least_of(size.size, step.facts) or 0 for size in sizes for step in calling)
+    if not 1 < smallest <= MAX_BASE_SIZE or any(size.above > 1 or size.below > 1 for size in sizes):
         return None
-    end = Poly.constant(least)
-    few, many = (reduce(a.minimum, (a.floor_div(each.size - less, end - less) for each in sizes)) for less in (0, 1))
-    return HalvingDepth(a.ceil_log2(few + 1), a.ceil_log2(many + 1))
+    end = Poly.constant(smallest)
+    low, high = (reduce(a.minimum, (a.floor_div(s.size - e, end - e) for s in sizes)) for e in (0, 1))
+    return HalvingDepth(a.ceil_log2(low + 1), a.ceil_log2(high + 1))
 
 
 SIZES = 2, 3
 
 
 def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
-    """A set of such terms, with the logarithms of all sizes, where halving a size adds logarithms."""
+    """Yield a set of such terms, with the logarithms of all sizes, if halving a size adds logarithms."""
     if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
         return
     # Logarithms of sizes, and no numbers of halvings down to leaves.
-    paid = [
+    log_steps = [
         step
         for step in steps
         if any(isinstance(atom, a.CeilLog2) and counted(atom) is None for atom in step.forcing.atoms())
     ]
-    arguments = [call.arguments for step in paid for _, call in step.calls]
+    arguments = [call.arguments for step in log_steps for _, call in step.calls]
     place = function.parameters.index
-    halved = [name for name in function.sizes if any(each[place(name)] != Poly.symbol(name) for each in arguments)]
+    halved = [name for name in function.sizes if any(values[place(name)] != Poly.symbol(name) for values in arguments)]
     if not halved:
         return
-    found = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
+    terms = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
     for name in halved:
-        found.extend(_limit(function, name))
-    yield tuple({each.value: each for each in found}.values())
+        terms.extend(_limit(function, name))
+    yield tuple({term.value: term for term in terms}.values())
 
 
 def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
-    """The products; in proofs, the logarithm of the lesser of two sizes is the lesser of the logarithms."""
+    """Iterate over the products; proofs have the smaller of two logarithms for the logarithm of the smaller size."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
-    for other in (Poly.symbol(each) for each in function.sizes if each != name):
-        limit, compared = a.ceil_log2(a.minimum(size, other)), a.minimum(log, a.ceil_log2(other))
+    for other_size in (Poly.symbol(name_) for name_ in function.sizes if name_ != name):
+        limit, compared = a.ceil_log2(a.minimum(size, other_size)), a.minimum(log, a.ceil_log2(other_size))
         yield BasisTerm(limit, inner=ProofTerm(compared))
         yield BasisTerm(log * limit, inner=ProofTerm(log * compared))
         yield BasisTerm(limit * limit, inner=ProofTerm(compared * compared))
@@ -202,23 +202,23 @@ def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
 SHIFTS = (1, 2, 3)
 MAX_POWER = 3
 ROUNDING = 2
-"""How much more than its half a call's size may be to count as a half."""
+"""The amount by which the size of a call may exceed a half to count as one."""
 
 
 def uneven_split_terms(
     function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Sets of terms, from the plain to the rich; none where all calls halve the sizes, or a step makes several."""
+    """Iterate over sets of terms, from simple to complex; none if all calls halve the sizes or steps make several."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
     if not plain or not on_a_path(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
         return
     size = total(map(Poly.symbol, function.sizes))
     if all(
-        # About half the caller's at most.
-        step.facts.nonnegative(size + 2 * ROUNDING - each.scaled(2))
+        # At most about half of the caller's size.
+        step.facts.nonnegative(size + 2 * ROUNDING - part.scaled(2))
         for step in calling
-        for each in _parts(size, function, step)
+        for part in _parts(size, function, step)
     ):
         return
     log = _logarithm(size, function, calling, upper)
@@ -236,18 +236,18 @@ def uneven_split_terms(
 
 
 def on_a_path(calling: Sequence[Transition]) -> bool:
-    """Whether each step makes one call: what it adds then adds up along a path, and logarithms may do."""
+    """Test whether each step makes one call, so that costs add up along a path and may be logarithmic."""
     return bool(calling) and all(len(step.calls) == 1 and step.calls[0][0] == ONE for step in calling)
 
 
 def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
-    """Indicators of the conditions under which calls are made, in place of a 1."""
-    found = {
-        each.indicator if each.taken else ONE - each.indicator: None
+    """Iterate over indicators of the conditions under which calls are made, which replace a 1 in proofs."""
+    indicators = {
+        decision.indicator if decision.taken else ONE - decision.indicator: None
         for step in steps
-        for each in step.equation.decisions
+        for decision in step.equation.decisions
     }
-    yield from (BasisTerm(ONE, sign=1, inner=ProofTerm(indicator=each)) for each in found)
+    yield from (BasisTerm(ONE, sign=1, inner=ProofTerm(indicator=indicator)) for indicator in indicators)
 
 
 def _parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
@@ -256,32 +256,32 @@ def _parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Pol
 
 
 def _logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
-    """The logarithm of the size and a number that falls most at the calls (least, for a lower bound).
+    """Find the logarithm of the size plus a number that falls most at the calls (least, for a lower bound).
 
-    Rounded, where it falls by an integer: nothing is lost then.
+    It is rounded if it falls by an integer: nothing is lost then.
     """
     best: tuple[fmpq, Logarithm] | None = None
     for shift in SHIFTS:
         whole = size + shift
-        falls = _falls(whole, function, steps, upper)
-        if not falls:
+        decreases = _falls(whole, function, steps, upper)
+        if not decreases:
             continue
-        rank = min(falls) if upper else -max(falls)
+        rank = min(decreases) if upper else -max(decreases)
         if (rank > 0 or not upper) and (best is None or rank > best[0]):
-            even = all(each.q == 1 for each in falls)
+            even = all(decrease.q == 1 for decrease in decreases)
             best = rank, a.CeilLog2(whole) if even else a.RealFunction("log2", whole)
     return None if best is None else best[1]
 
 
 def _falls(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
-    """How much the logarithm falls at each call that does not keep the size; none where that is not known of all."""
-    found = []
+    """Return the decreases of the logarithm at calls that do not keep the size; none if one is unknown."""
+    decreases = []
     for step in steps:
-        for each in _parts(whole, function, step):
-            if each == whole:
+        for part in _parts(whole, function, step):
+            if part == whole:
                 continue
-            fall = (least_fall if upper else most_fall)(whole, each, step.facts)
-            if fall is None:
+            decrease = (least_fall if upper else most_fall)(whole, part, step.facts)
+            if decrease is None:
                 return []
-            found.append(fall)
-    return found
+            decreases.append(decrease)
+    return decreases

@@ -1,19 +1,18 @@
-"""Closed forms of recursions by indices, such as those that cut a trapezoid of points in space and in time.
+"""Find closed forms of recursions by indices, such as those that cut a trapezoid of points in space and in time.
 
-Sizes shrink by halves; indices are moved about. What shrinks with them is in the text: the differences in `where`,
-`decreases` and conditions, t1 - t0, x1 - x0. Products of these linear quantities are the elements of closed forms.
+Sizes shrink by halves; indices are moved. The quantities that shrink with them are in the text: the differences in
+`where`, `decreases` and conditions, t1 - t0, x1 - x0. Their products are the elements of closed forms.
 
 - An exact form satisfies the equation of every case identically: linear equations for its coefficients.
-- So do forms that each case hands on whole, f(x) = sum of f over the calls: areas and volumes. A bound is made of them,
-  of the quantities and a constant. A linear program finds it together with
-  the proof that every case keeps it, which adds up multiples of what is known in the case.
+- So do forms that each case preserves, f(x) = sum of f over the calls: areas and volumes. A bound consists of them, of
+  the quantities and a constant. A linear program finds it together with the proof that every case satisfies it, which
+  adds up multiples of the facts of the case.
 - Calls may only be made where more holds than at the start: where a case cuts what is wide, both halves are still
   fairly wide, and so are all that they call in turn. `invariants` finds such a fact, and where it holds the bound is
-  one of its own.
+  a separate one.
 
-Recursion on a range from one index to another, whose cost depends on how far they are apart alone.
-
-With hi = lo + d, f(lo, hi) is a function of d where lo drops out of every case: an ordinary recursion on one size.
+The second part reduces recursion on a range between two indices whose cost depends only on their distance. With hi = lo
++ d, f(lo, hi) is a function of d if lo drops out of every case: an ordinary recursion on one size.
 """
 
 from __future__ import annotations
@@ -52,32 +51,32 @@ WIDEST, SHIFTS = 4, 3
 
 @record(eq=False)
 class CaseCalls:
-    """What a case adds, and the arguments of its calls by name, with how often each is made."""
+    """The cost that a case adds, and its calls: the number of each and its arguments by name."""
 
     forcing: Poly
     calls: tuple[tuple[int, Mapping[str, Poly]], ...]
     pinned: Mapping[str, Poly]
 
     def less_calls(self, form: Poly, inner: Poly) -> Poly:
-        """A form at the sizes of the case less what another one is at the calls."""
-        for times, given in self.calls:
-            form = form - inner.substitute(given).scaled(times)
+        """Subtract another form at the calls from a form at the sizes of the case."""
+        for count, arguments in self.calls:
+            form = form - inner.substitute(arguments).scaled(count)
         return form
 
 
 @record(eq=False)
 class IndexCase(CaseCalls):
-    """A case of a function."""
+    """A case of a function, with its equation."""
 
     equation: Equation
 
 
 class NotIndexedError(Exception):
-    """The recursion is not one that indices alone decide."""
+    """The recursion is not decided by indices alone."""
 
 
 def index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
-    """The cases of a function that calls only itself. Raises NotIndexedError."""
+    """Return the cases of a function that calls only itself. Raises NotIndexedError."""
     return tuple(_move(function, equation) for equation in function.equations)
 
 
@@ -86,31 +85,31 @@ def _move(function: SizeFunction, equation: Equation) -> IndexCase:
         forcing, factors = by_call(equation.value)
     except TooComplexError:
         raise NotIndexedError from None
-    known = equation.facts.bounds
-    pinned = {name: low for name, each in known.items() for low in each.lower if low in each.upper}
-    made = []
+    bounds_of = equation.facts.bounds
+    pinned = {name: low for name, bounds in bounds_of.items() for low in bounds.lower if low in bounds.upper}
+    own_calls = []
     for call, factor in factors.items():
         number = factor.constant_term
         plain = call.function == function.name and not any(map(calls, call.arguments))
         if not plain or not factor.is_constant or number.q != 1 or number < 0:
             raise NotIndexedError
-        made.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
+        own_calls.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
     if calls(forcing) or equation.data:
         raise NotIndexedError
-    return IndexCase(forcing, tuple(made), pinned, equation)
+    return IndexCase(forcing, tuple(own_calls), pinned, equation)
 
 
 # Exact forms
 def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
-    """Products of up to three quantities, the constant first."""
-    found = [ONE]
+    """Return products of up to MAX_DEGREE quantities, the constant first."""
+    products = [ONE]
     for degree in range(1, MAX_DEGREE + 1):
-        found.extend(product(factors) for factors in combinations_with_replacement(quantities, degree))
-    return tuple(dict.fromkeys(found))
+        products.extend(product(factors) for factors in combinations_with_replacement(quantities, degree))
+    return tuple(dict.fromkeys(products))
 
 
 def exact(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
-    """The sum of multiples of forms that is what every case says, for all indices."""
+    """Return the sum of multiples of forms that satisfies every case, for all indices; None if there is none."""
     rows = [row for move in all_moves for row in _identities(move, forms, move.forcing)]
     if not rows:
         return None
@@ -122,29 +121,29 @@ def exact(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
 
 
 def handed_on(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
-    """Forms that every case with calls hands on whole to them."""
+    """Return the forms that every case with calls preserves: the value at the case is the sum over the calls."""
     rows = [row[:-1] for move in all_moves if move.calls for row in _identities(move, forms, ZERO)]
     if not rows:
         return []
     reduced, rank = fmpq_mat(rows).rref()
     leads = _leads(reduced, rank)
-    found = []
-    for free in (each for each in range(len(forms)) if each not in leads):
+    preserved = []
+    for free in (index for index in range(len(forms)) if index not in leads):
         form = forms[free]
         for row, lead in enumerate(leads):
             form = form - forms[lead].scaled(reduced[row, free])
-        found.append(form)
-    return found
+        preserved.append(form)
+    return preserved
 
 
 def _leads(reduced: fmpq_mat, rank: int) -> list[int]:
-    """Of each row of a reduced echelon form, where its first 1 is."""
+    """Return the column of the first 1 of each row of a reduced echelon form."""
     return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
 
 
 def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
-    """The equations for the coefficients, one for each product of indices that occurs; what they add up to is last."""
-    columns = [each.substitute(move.pinned) for each in (*(move.less_calls(form, form) for form in forms), forcing)]
+    """Iterate over the equations for the coefficients, one for each product of indices; the right-hand side is last."""
+    columns = [form.substitute(move.pinned) for form in (*(move.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
     for column in columns:
         monomials |= dict.fromkeys(column.terms)
@@ -154,11 +153,11 @@ def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterat
 
 # Bounds
 def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
-    """What is somewhat less than a value that is at least 0, and may still be handed on."""
-    for more in range(1, WIDEST + 1):
+    """Iterate over values somewhat larger than one that is at least 0, which calls may still preserve."""
+    for factor in range(1, WIDEST + 1):
         for quantity in quantities:
             for shift in range(SHIFTS + 1):
-                yield condition + quantity.scaled(more) + shift
+                yield condition + quantity.scaled(factor) + shift
 
 
 @record
@@ -180,7 +179,7 @@ class Sample:
 
 
 class InductiveSearch:
-    """Looks for bounds of one function."""
+    """Searches for bounds of one function."""
 
     def __init__(
         self, function: SizeFunction, all_moves: Sequence[IndexCase], declaration: Declaration, values: ValueTable
@@ -207,15 +206,15 @@ class InductiveSearch:
 
     def _sample(self, number: int, point: Point, value: Fraction) -> Sample:
         move = self._moves[number]
-        made = tuple(
-            (times, {**point, **{name: evaluate(argument, point) for name, argument in given.items()}})
-            for times, given in move.calls
+        calls_at_point = tuple(
+            (count, {**point, **{name: evaluate(argument, point) for name, argument in arguments.items()}})
+            for count, arguments in move.calls
         )
-        return Sample(number, point, value, made)
+        return Sample(number, point, value, calls_at_point)
 
     @cached_property
     def invariants(self) -> tuple[Invariant, ...]:
-        """Facts that hold in all calls from some case on: a condition of the case, weakened as little as it takes."""
+        """Facts that hold in all calls from some case on: a condition of the case, weakened as little as necessary."""
         return tuple(self._invariants())
 
     def _invariants(self) -> Iterator[Invariant]:
@@ -235,23 +234,23 @@ class InductiveSearch:
         )
 
     def _plausible(self, value: Poly, begin: int) -> bool:
-        """Whether no sample speaks against it; and some for it: it says nothing where it always holds."""
+        """Test whether no sample contradicts the fact, and one is outside: a fact that always holds is useless."""
         negative = False
         for sample in self._samples[0]:
             inside = evaluate(value, sample.point) >= 0
             negative = negative or not inside
-            kept = inside or sample.number == begin
-            if kept and any(evaluate(value, there) < 0 for _, there in sample.calls):
+            is_kept = inside or sample.number == begin
+            if is_kept and any(evaluate(value, called) < 0 for _, called in sample.calls):
                 return False
         return negative
 
     def _always(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
-        """Whether it is proved to be at least 0 in every call of a case, where `more` is."""
+        """Test whether the value is proved to be at least 0 in every call of a case, where `more` is."""
         situation = self._situations[number].knowing(more)
-        return all(situation.proves(value.substitute(given)) for _, given in self._moves[number].calls)
+        return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
-        """A bound that is proved, made of forms: one at any indices, and one where the invariant holds."""
+        """Return a proved bound made of forms: one at any indices, and one where the invariant holds."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
         margins = list(self._margins(forms, sign, invariant))
         mean = np.zeros(width)
@@ -267,7 +266,7 @@ class InductiveSearch:
     def _margins(
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
-        """By case, what must be at least 0 for the bounds to be ones: what each coefficient is of, and the rest."""
+        """Iterate over the cases: expressions that must be >= 0 for bounds, by coefficient, and the rest."""
         nothing = [ZERO] * len(forms)
         for number, move in enumerate(self._moves):
             situation, due = self._situations[number], move.forcing.scaled(-sign)
@@ -275,26 +274,26 @@ class InductiveSearch:
             if invariant is None:
                 yield situation, whole, due
                 continue
-            own = [form.scaled(sign) for form in forms]
+            own_forms = [form.scaled(sign) for form in forms]
             calls = [move.less_calls(ZERO, form).scaled(sign) for form in forms]
             enters = number in invariant.begins
-            yield situation, [*own, *calls] if enters else [*whole, *nothing], due
+            yield situation, [*own_forms, *calls] if enters else [*whole, *nothing], due
             yield situation.knowing((invariant.value,)), [*nothing, *whole], due
 
     def clamped(self, bound: Poly) -> Poly:
-        """A lower bound that says something where it is below 0."""
-        below = any(evaluate(bound, each.point) < 0 for each in self._samples[0])
+        """Clamp a lower bound to 0 if it is negative at a sample."""
+        below = any(evaluate(bound, sample.point) < 0 for sample in self._samples[0])
         return positive_part(bound) if below else bound
 
     def size(self, bound: Poly) -> Fraction:
-        """How large a bound is relative to the function, at the samples."""
-        return sum((evaluate(bound, each.point) / (1 + each.value) for each in self._samples[0]), Fraction(0))
+        """Return the magnitude of a bound relative to the function, at the samples."""
+        return sum((evaluate(bound, sample.point) / (1 + sample.value) for sample in self._samples[0]), Fraction(0))
 
 
 def index_bounds(
     function: SizeFunction, declaration: Declaration, values: ValueTable | None
 ) -> tuple[Poly, Poly] | None:
-    """A lower and an upper bound, the same where the form is exact; None where none is found."""
+    """Return a lower and an upper bound, equal if the form is exact; None if none is found."""
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
@@ -312,50 +311,50 @@ def _index_bounds(
     if form is not None:
         return form, form
     search = InductiveSearch(function, all_moves, declaration, values)
-    kept = handed_on(all_moves, forms)
-    lower, upper = (_bound(search, kept, declaration.quantities, side) for side in (False, True))
+    preserved = handed_on(all_moves, forms)
+    lower, upper = (_bound(search, preserved, declaration.quantities, side) for side in (False, True))
     return None if lower is None or upper is None else (search.clamped(lower), upper)
 
 
-def _bound(search: InductiveSearch, kept: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
-    """The tightest of the bounds without invariants; where there is none, the first with one, of few quantities."""
-    sets = [(*kept, *each, ONE) for count in range(len(quantities) + 1) for each in combinations(quantities, count)]
-    plain = [found for forms in sets if (found := search.bound(forms, upper, None)) is not None]
-    if plain:
-        return (min if upper else max)(plain, key=search.size)
+def _bound(search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
+    """Return the tightest bound without invariants; if all fail, the first with an invariant, of few quantities."""
+    sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
+    bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
+    if bounds:
+        return (min if upper else max)(bounds, key=search.size)
     inside = (search.bound(forms, upper, invariant) for invariant in search.invariants for forms in sets)
-    return next((found for found in inside if found is not None), None)
+    return next((bound for bound in inside if bound is not None), None)
 
 
 @record(eq=False)
 class LengthRecurrence:
-    """A function of the length of a range in place of its two indices; without a range a function as it is."""
+    """A function of the length of a range instead of its two indices; without a range, the function unchanged."""
 
     function: SizeFunction
     indices: IndexRange | None = None
 
     def restored(self, value: Poly) -> Poly:
-        """The value with the indices."""
+        """Replace the length in a value by the indices."""
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
 def by_distance(function: SizeFunction) -> LengthRecurrence:
-    """The function in terms of the distance of its two indices, where it has such and they matter in no other way."""
+    """Return the function in terms of the distance of its two indices, if no case depends on them in another way."""
     indices = [name for name in function.parameters if name not in function.least]
-    used = {*function.parameters, *(name for each in function.equations for name in each.facts.bounds)}
-    found = index_range(indices, function.facts, used)
+    used = {*function.parameters, *(name for equation in function.equations for name in equation.facts.bounds)}
+    range_ = index_range(indices, function.facts, used)
     try:
         return (
             LengthRecurrence(function)
-            if found is None
-            else LengthRecurrence(_Reduction(function, found).reduced(), found)
+            if range_ is None
+            else LengthRecurrence(_Reduction(function, range_).reduced(), range_)
         )
     except _IndexMattersError:
         return LengthRecurrence(function)
 
 
 class _IndexMattersError(Exception):
-    """Where the range lies matters, not only how long it is."""
+    """The position of the range matters, not only its length."""
 
 
 class _Reduction:
@@ -364,20 +363,20 @@ class _Reduction:
         self._sizes = self._that_matter()
 
     def _that_matter(self) -> tuple[str, ...]:
-        """The sizes that are more than handed on, as that of an array is whose range is meant."""
+        """Return the sizes that are not merely passed on, as is the size of an array that contains the range."""
         function = self._function
 
-        def changed(call: a.Applied) -> Poly:
+        def sum_changed(call: a.Applied) -> Poly:
             pairs = zip(function.parameters, call.arguments, strict=True)
             return total(value for name, value in pairs if value != Poly.symbol(name))
 
-        used = [self._mapped(each.value, changed) for each in function.equations]
-        used += [each.indicator for equation in function.equations for each in equation.decisions]
+        used = [self._mapped(equation.value, sum_changed) for equation in function.equations]
+        used += [decision.indicator for equation in function.equations for decision in equation.decisions]
         names = frozenset().union(*(value.names for value in used))
         return tuple(name for name in function.parameters if name in function.least and name in names)
 
     def reduced(self) -> SizeFunction:
-        """The whole function. Raises _IndexMattersError."""
+        """Return the function of the length. Raises _IndexMattersError."""
         function, indices = self._function, self._indices
         return replace(
             function,
@@ -392,24 +391,23 @@ class _Reduction:
         moved = map(self._indices.moved, equation.known)
         return replace(
             equation,
-            decisions=tuple(replace(each, indicator=self._free(each.indicator)) for each in equation.decisions),
+            decisions=tuple(replace(test, indicator=self._free(test.indicator)) for test in equation.decisions),
             facts=self._indices.facts(equation.facts),
             value=self._free(self._mapped(equation.value, self._called)),
-            known=tuple(each for each in moved if self._indices.low not in each.names),
+            known=tuple(fact for fact in moved if self._indices.low not in fact.names),
         )
 
     def _called(self, call: a.Applied) -> Poly:
-        """A call of the function itself, given the distance of its indices."""
-        given = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
-        apart = given[self._indices.high] - given[self._indices.low]
-        return Poly.of_atom(a.Applied(call.function, (*(given[name] for name in self._sizes), apart)))
+        """Return a call of the function itself, with the distance of its indices."""
+        arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
+        length = arguments[self._indices.high] - arguments[self._indices.low]
+        return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))
 
     def _mapped(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
-        """The value with its calls of the function itself changed."""
         return with_calls(value, lambda call: change(call) if call.function == self._function.name else None)
 
     def _free(self, value: Poly) -> Poly:
-        """The value in terms of the distance."""
+        """Return the value in terms of the distance. Raises _IndexMattersError."""
         moved = self._indices.moved(value)
         if self._indices.low in moved.names:
             raise _IndexMattersError

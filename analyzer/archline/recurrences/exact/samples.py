@@ -1,4 +1,4 @@
-"""Sizes to try a recurrence at: small, odd, unequal and large ones that its declaration allows."""
+"""Select the sizes at which to test a recurrence: small, odd, unequal and large ones that its declaration allows."""
 
 from __future__ import annotations
 
@@ -27,51 +27,51 @@ TRIES = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
 MAX_CACHED_SETS = 64
-"""How many sets of points are kept."""
+"""The number of cached sets of points."""
 
 
 _Applying = tuple[Equation, dict[str, int | Fraction]]
 _Numbered = tuple[int, dict[str, int | Fraction]]
-"""A point, and which of the equations applies there."""
+"""The index of the equation that applies at a point, and the point."""
 
 
 @record
 class _Shape:
-    """What the points of a function depend on: all metrics of an algorithm have the same."""
+    """The parts of a function that determine its points; all metrics of an algorithm have the same."""
 
     key: tuple[object, ...]
     function: SizeFunction = field(compare=False)
 
     @classmethod
     def of(cls, function: SizeFunction) -> _Shape:
-        parts = (part for each in function.equations for part in (each.decisions, each.facts))
+        parts = (part for equation in function.equations for part in (equation.decisions, equation.facts))
         fixed = function.algorithm, function.facts, function.parameters, tuple(function.least.items()), function.where
         return cls((*fixed, *parts), function)
 
 
 def _cached_by_shape(
-    found: Callable[Concatenate[SizeFunction, P], Iterator[T]],
+    generate: Callable[Concatenate[SizeFunction, P], Iterator[T]],
 ) -> Callable[Concatenate[SizeFunction, P], tuple[T, ...]]:
-    """What is found for a function, kept for all functions of the same shape."""
+    """Cache the results of a generator for all functions of the same shape."""
 
     @lru_cache(maxsize=MAX_CACHED_SETS)
-    def known(shape: _Shape, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return tuple(found(shape.function, *others, **named))
+    def compute_cached(shape: _Shape, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
+        return tuple(generate(shape.function, *positional, **named))
 
-    def found_of(function: SizeFunction, /, *others: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return known(_Shape.of(function), *others, **named)  # type: ignore[arg-type]
+    def cached_for(function: SizeFunction, /, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
+        return compute_cached(_Shape.of(function), *positional, **named)  # type: ignore[arg-type]
 
-    return found_of
+    return cached_for
 
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
 def _cases(shape: _Shape) -> FunctionCases:
-    """What applies where; of another function of the same shape, it is the equation in the same place."""
+    """Return the equations by their sizes; for another function of the same shape, the equation has the same index."""
     return FunctionCases(shape.function)
 
 
 def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Applying, ...]:
-    """Up to `each` points for every equation, with the equation that applies there."""
+    """Return up to `each` points for every equation, with the equation that applies there."""
     return tuple((function.equations[place], point) for place, point in _points(function, each, seed))
 
 
@@ -79,17 +79,17 @@ def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Ap
 def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
     cases, search = _cases(_Shape.of(function)), _search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
-    found = [0] * len(places)
+    counts = [0] * len(places)
     for sizes in search.points(_asked(function, seed)):
         try:
             equation, point = cases.at(tuple(sizes.values()))
         except EvaluationError:
             continue
         place = places[equation]
-        if found[place] < each:
-            found[place] += 1
+        if counts[place] < each:
+            counts[place] += 1
             yield place, point
-        if all(count >= each for count in found):
+        if all(count >= each for count in counts):
             return
 
 
@@ -99,9 +99,9 @@ def _search(function: SizeFunction) -> SizeSearch:
 
 @_cached_by_shape
 def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
-    """Points with sizes about twice that of leaves of a fixed size, and with some of them the least.
+    """Iterate over points with sizes about twice those of the largest leaf of fixed size, some sizes at their minimum.
 
-    One less is halved to the largest leaves of all, one more is halved twice in part, to the smallest.
+    The size 2*leaf - 1 is halved to the largest leaves, 2*leaf + 1 is in part halved twice, to the smallest.
     """
     names = function.sizes
     leaf = max((_leaf(function, name) for name in names), default=0)
@@ -113,24 +113,24 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
             ends = zip(names, choice, strict=True)
             sizes = {name: size if chosen else function.least.get(name, 1) for name, chosen in ends}
             if any(choice) and search.allows(sizes):
-                # Some of the cases by themselves have none there.
+                # Single cases of a function may have no equation there.
                 with suppress(EvaluationError):
                     yield cases.at(tuple(sizes.values()))[1]
 
 
 def _leaf(function: SizeFunction, name: str) -> int:
-    """The greatest value of a size in cases without calls, 0 where there is none."""
-    known = [each.facts.bounds[name].most for each in function.equations if not each.recursive]
-    return 0 if None in known else max((each for each in known if each is not None), default=0)
+    """Return the largest value of a size in base cases, 0 if one has no bound."""
+    limits = [equation.facts.bounds[name].most for equation in function.equations if not equation.recursive]
+    return 0 if None in limits else max((limit for limit in limits if limit is not None), default=0)
 
 
 @_cached_by_shape
 def points_of_magnitude(
     function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)
 ) -> Iterator[Point | None]:
-    """Points with every choice of sizes about 2^exponent, to compare how bounds grow; None where one is not allowed.
+    """Iterate over points with every choice of sizes about 2^exponent, for growth; None if a point is not allowed.
 
-    `others` are exponents of the other sizes, None for the least.
+    `others` are the exponents of the other sizes, None for the smallest size.
     """
     names = function.parameters
     cases, search = _cases(_Shape.of(function)), _search(function)
@@ -142,9 +142,9 @@ def points_of_magnitude(
             for name, scale in zip(names, choice, strict=True)
         }
         sizes = search.nearest(asked)
-        alike = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in asked.items())
+        is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in asked.items())
         try:
-            yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and alike else None
+            yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and is_near else None
         except EvaluationError:
             yield None
 
@@ -158,22 +158,22 @@ def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         ends = [_start(function, name, powers.get(name)) for name in names]
         corners = list(product(*ends))
         random.shuffle(corners)
-        # Where all sizes are just above those of leaves, bounds of leaves matter most.
-        for values in (tuple(each[-1] for each in ends), *corners):
+        # If all sizes are just above those of leaves, bounds of leaves matter most.
+        for values in (tuple(values_of_size[-1] for values_of_size in ends), *corners):
             yield dict(zip(names, values, strict=True))
     for turn in range(TRIES):
         same = random.randrange(3) == 0
         scale = scales[turn % len(scales)]
         value = 1 + random.randrange(scale)
-        most = 3, 20, scale
+        limits = 3, 20, scale
         yield {
-            name: _draw(random, value if same else 1 + random.randrange(most[random.randrange(3)]), powers.get(name))
+            name: _draw(random, value if same else 1 + random.randrange(limits[random.randrange(3)]), powers.get(name))
             for name in names
         }
 
 
 def _draw(random: Random, value: int, every: int | None) -> int:
-    """A value as it is, or a power of 2 near it or of any magnitude: few values near others are powers."""
+    """Return the value, or for a power a power of 2 near it or of any magnitude: few values near others are powers."""
     if every is None:
         return value
     exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
@@ -181,25 +181,25 @@ def _draw(random: Random, value: int, every: int | None) -> int:
 
 
 def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
-    """Small values, and those where a case begins or ends."""
+    """Return the smallest values of a size, and those at which a case begins or ends."""
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
-    least = function.least.get(name, -2)
-    values = {least + more for more in (0, 1, 2)}
+    minimum_ = function.least.get(name, -2)
+    values = {minimum_ + offset for offset in (0, 1, 2)}
     for equation in function.equations:
-        known = equation.facts.bounds.get(name)
-        for bound in (*known.lower, *known.upper) if known else ():
+        bounds = equation.facts.bounds.get(name)
+        for bound in (*bounds.lower, *bounds.upper) if bounds else ():
             if bound.is_constant and bound.constant_term <= MAX_CORNER:
                 values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
-    return tuple(sorted(value for value in values if value >= least))
+    return tuple(sorted(value for value in values if value >= minimum_))
 
 
 def with_least_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
-    """The point with the least values for what only the data gives; as it is where these are not known."""
+    """Add the minimum values of the data to a point; if these are unknown, return the point unchanged."""
     full = dict(point)
     for name in names:
         try:
-            full[name] = max(ceil(evaluate(each, full)) for each in facts.bounds[name].lower)
+            full[name] = max(ceil(evaluate(bound, full)) for bound in facts.bounds[name].lower)
         except (EvaluationError, ValueError):
             return point
     return full

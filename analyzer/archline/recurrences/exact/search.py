@@ -7,10 +7,10 @@ samples. A bound U must satisfy
 
 in every case, which is linear in the coefficients: they are found together with a proof (`synthesis`).
 
-Cases whose calls stay among themselves, one group after the other: each with its own bound.
+Groups of cases whose calls stay in the group are bounded one after the other.
 
-LCS by quadrants cuts a narrow matrix across: from there on it stays narrow, and costs about n*m. The cases above are
-then bounded with that for what their narrow calls cost, as with the cost of a case without calls.
+LCS by quadrants cuts a narrow matrix across: from there on it stays narrow, and costs about n*m. The bound of these
+cases then replaces the cost of narrow calls in the cases above, as if they were base cases.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from archline.recurrences.exact.transitions import Foreign, Transition
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, among
 
 BEYOND = 4
-"""How many values more than coefficients are fitted first, before all of them."""
+"""The number of values, beyond one for each coefficient, that are fitted before all values."""
 MAX_EFFORT = 3_000_000
 
 
 def exact(context: InductionProblem) -> ProvedBound | None:
-    """The function itself as a closed form, for all sizes at which it calls itself, and those calls' sizes.
+    """Return the function as a closed form, for all sizes at which it calls itself and the sizes of its calls.
 
-    It is fitted to values, and holds where it satisfies the equation of every case identically.
+    The form is fitted to values, and proved where it satisfies the equation of every case identically.
     """
     for elements in bases(context.function, *context.forcings()):
         coefficients = _fitted(context, elements)
         equal = None if coefficients is None else _satisfied(context, elements, coefficients)
         if coefficients is not None and equal is not None:
-            value = combination([each.value for each in elements], coefficients)
+            value = combination([element.value for element in elements], coefficients)
             return ProvedBound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
     return None
 
 
 def _fitted(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
-    """The coefficients for which the sum takes all known values, where they exist; the simplest of several."""
+    """Return the simplest coefficients for which the sum has all sampled values, if there are any."""
     points, count = context.weighed, len(elements)
-    table = context.writer.places.table([each.value for each in elements], [point for point, _ in points])
+    table = context.writer.places.table([element.value for element in elements], [point for point, _ in points])
     rows = [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
-    # What does not fit a few values does not fit all, and mostly nothing does.
+    # A form that does not fit a few values does not fit all, and mostly none does.
     if len(rows) > count + BEYOND and solution(rows[: count + BEYOND], count) is None:
         return None
     return solution(rows, count)
@@ -74,29 +74,29 @@ def _fitted(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coeffic
 def _satisfied(
     context: InductionProblem, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> frozenset[Transition] | None:
-    """Every case holds: with equality in one of the steps that it is the largest of, and none is larger.
+    """Return the steps that hold with equality; None if a case does not hold.
 
-    The steps that hold with equality; None where a case does not hold.
+    A case holds if no step is larger than the form, and one of the steps that it is the largest of is equal.
     """
     equal: dict[Equation, bool] = {}
-    same_in: set[Transition] = set()
+    equal_steps: set[Transition] = set()
     for step in context.steps:
         margin = _inductive_margin(context.writer, step, elements, coefficients)
         if margin is None or not context.writer.proves(step, margin):
             return None
-        same = context.writer.proves(step, -margin)
-        equal[step.equation] = equal.get(step.equation, not step.calls) or same
-        if same:
-            same_in.add(step)
+        is_equal = context.writer.proves(step, -margin)
+        equal[step.equation] = equal.get(step.equation, not step.calls) or is_equal
+        if is_equal:
+            equal_steps.add(step)
         elif not step.calls:
             return None
-    return frozenset(same_in) if all(equal.values()) else None
+    return frozenset(equal_steps) if all(equal.values()) else None
 
 
 def _inductive_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
-    """How much more a sum is than what a step adds to its calls; None where an element cannot be written there."""
+    """Return a sum less what a step adds to its calls; None if an element cannot be written there."""
     margin = -writer.forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:
@@ -109,9 +109,9 @@ def _inductive_margin(
 
 @record
 class SearchInputs:
-    """What a search starts from: what is known of other functions, and the values of all, where sizes give them.
+    """The inputs of a search: bounds of other functions, and the values of all if sizes determine them.
 
-    `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: where terms were looked at before.
+    `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: cached values of terms at points.
     """
 
     foreign: Mapping[BoundSide, Foreign]
@@ -120,50 +120,52 @@ class SearchInputs:
     places: PointTable = field(default_factory=PointTable)
 
 
-def exact_form(function: SizeFunction, given: SearchInputs) -> ProvedBound | None:
-    """A closed form of a function of the sizes alone, or None where none is found."""
+def exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | None:
+    """Return a closed form of a function of the sizes alone, or None if no form is found."""
     try:
         return exact(
-            InductionProblem(function, True, given.foreign[BoundSide.EXACT], given.values, places=given.places)
+            InductionProblem(function, True, inputs.foreign[BoundSide.EXACT], inputs.values, places=inputs.places)
         )
     except (NotComparableError, TooComplexError):
         return None
 
 
 def search_bound(
-    function: SizeFunction, upper: bool, given: SearchInputs, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
+    function: SizeFunction, upper: bool, inputs: SearchInputs, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
 ) -> ProvedBound | None:
-    """The best of what is found for the function.
+    """Return the best bound of the function that the searches find; None if all fail.
 
-    `everywhere`: for all sizes, those that only an outermost call has included. `target` is the factor at which a bound
-    that grows as the function does is near enough.
+    `everywhere`: for all sizes, including sizes of outermost calls only. `target` is the factor at which a
+    bound of the right growth is near enough.
     """
     side = BoundSide.UPPER if upper else BoundSide.LOWER
     try:
-        context = InductionProblem(function, upper, given.foreign[side], given.values, everywhere, target, given.places)
+        context = InductionProblem(
+            function, upper, inputs.foreign[side], inputs.values, everywhere, target, inputs.places
+        )
     except NotComparableError:
         return None
     best: ProvedBound | None = None
-    search = Synthesis(context, given.capped)
+    search = Synthesis(context, inputs.capped)
     searches = [search.by_families, search.by_bases]
-    # Sizes that the data shares out over a power are among the bases alone.
-    for proposed in reversed(searches) if function.facts.powers and given.values is None else searches:
+    # Terms for sizes that the data shares out over a power are only in the basis sets.
+    for search_sets in reversed(searches) if function.facts.powers and inputs.values is None else searches:
         try:
-            found = proposed()
+            bound = search_sets()
         except NotComparableError:
             continue
-        if found is not None and found.better(best):
-            best = found
-        known = context.values is not None and len(function.parameters) == 1
-        if best is not None and (not known or (best.steady and best.factor <= FAIR)):
-            # It is close, or of the same growth as the function, or no values are known to compare with.
+        if bound is not None and bound.better(best):
+            best = bound
+        is_comparable = context.values is not None and len(function.parameters) == 1
+        if best is not None and (not is_comparable or (best.steady and best.factor <= FAIR)):
+            # It is near, or of the growth of the function, or no values are available for comparison.
             break
     return best
 
 
 @record
 class CaseComponent:
-    """Cases that may call each other, by their places, and those that they may call, directly or not, with leaves."""
+    """A group of cases that may call each other, by index, and all cases that they reach, base cases included."""
 
     places: tuple[int, ...]
     reached: frozenset[int]
@@ -171,7 +173,7 @@ class CaseComponent:
 
 @record(eq=False)
 class ComponentBounds:
-    """Bounds of a group of cases, which are those at these places."""
+    """The bounds of a group of cases, by their indices."""
 
     places: tuple[int, ...]
     low: ProvedBound
@@ -180,7 +182,7 @@ class ComponentBounds:
 
 @record(eq=False)
 class LayeredSystem:
-    """The functions with bounds of all groups but the last in their cases' place, which make no calls so."""
+    """Functions in which bounds replace the cases of all groups but the last, so that these make no calls."""
 
     least: SizeFunction
     most: SizeFunction
@@ -192,57 +194,57 @@ class LayeredSystem:
         cases = self.most.equations
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]
-        ways = (" or ".join(conjunction(among(cases[at].decisions, rest)) for at in each.places) for each in inner)
-        return (*ways, "")
+        regions = (" or ".join(conjunction(among(cases[i].decisions, rest)) for i in layer.places) for layer in inner)
+        return (*regions, "")
 
 
 def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
-    """The places of recursive cases in groups: calls are of the own group, of earlier ones and of no recursive case.
+    """Group the recursive cases by index: calls stay in the group or reach earlier groups and base cases.
 
-    Of several functions, which are bounds of one and have the same cases, the calls of all.
+    If several functions with the same cases bound one, the calls of all count.
     """
-    calling = [any(each.recursive for each in both) for both in zip(*(f.equations for f in functions), strict=True)]
+    calling = [any(case.recursive for case in cases) for cases in zip(*(f.equations for f in functions), strict=True)]
     places = [place for place, calls_some in enumerate(calling) if calls_some]
     leaves = frozenset(place for place, calls_some in enumerate(calling) if not calls_some)
     called = {
         place: {
-            other
-            for other in places
-            if any(_may_call(each, each.equations[place], each.equations[other]) for each in functions)
+            target
+            for target in places
+            if any(_may_call(function, function.equations[place], function.equations[target]) for function in functions)
         }
         for place in places
     }
     reached = {place: frozenset((place, *call_graph.reached(called.__getitem__, place))) for place in places}
-    found = {
+    components = {
         CaseComponent(
-            tuple(other for other in places if other in reached[place] and place in reached[other]),
+            tuple(target for target in places if target in reached[place] and place in reached[target]),
             reached[place] | leaves,
         )
         for place in places
     }
-    # What a group reaches that is not of it reaches less.
-    return sorted(found, key=lambda group: (len(group.reached), group.places))
+    # A group that this group reaches itself reaches fewer cases.
+    return sorted(components, key=lambda group: (len(group.reached), group.places))
 
 
 Known = tuple[ProvedBound | None, ProvedBound | None]
 
 
 def bound_by_components(
-    least: SizeFunction, most: SizeFunction, known: Known, given: SearchInputs
+    least: SizeFunction, most: SizeFunction, known: Known, inputs: SearchInputs
 ) -> LayeredSystem | None:
-    """Bounds of all groups, those `known` of the functions where there are no better ones; None for only one group."""
-    found = case_components([least] if least is most else [least, most])
-    if len(found) < 2:
+    """Return bounds of all groups, or the `known` ones of the functions if better; None if there is only one group."""
+    components = case_components([least] if least is most else [least, most])
+    if len(components) < 2:
         return None
     layers: list[ComponentBounds] = []
     try:
         with budget(MAX_EFFORT, own=True):
-            for group in found:
-                layer = _layer(least, most, group, known, given)
+            for group in components:
+                layer = _layer(least, most, group, known, inputs)
                 if layer is None:
                     return None
                 layers.append(layer)
-                if len(layers) < len(found):
+                if len(layers) < len(components):
                     least, most = _with_values(least, group, layer.low), _with_values(most, group, layer.high)
     except OutOfBudgetError:
         return None
@@ -250,45 +252,44 @@ def bound_by_components(
 
 
 def _layer(
-    least: SizeFunction, most: SizeFunction, group: CaseComponent, known: Known, given: SearchInputs
+    least: SizeFunction, most: SizeFunction, group: CaseComponent, whole_bounds: Known, inputs: SearchInputs
 ) -> ComponentBounds | None:
-    ends = []
-    for function, upper, whole in ((least, False, known[0]), (most, True, known[1])):
-        # What is lost in a group is lost again in those that call it.
-        found = search_bound(_reached(function, group), upper, given, target=GOOD)
-        best = found if found is not None and found.better(whole) else whole
+    bounds = []
+    for function, upper, whole in ((least, False, whole_bounds[0]), (most, True, whole_bounds[1])):
+        # What is lost in a group is lost again in the groups that call it.
+        bound = search_bound(_reached(function, group), upper, inputs, target=GOOD)
+        best = bound if bound is not None and bound.better(whole) else whole
         if best is None:
             return None
-        ends.append(best)
-    low, high = ends
+        bounds.append(best)
+    low, high = bounds
     cases = [least.equations[place] for place in group.places]
     return ComponentBounds(group.places, replace(low, value=clamp_lower_bound(cases, low.value)), high)
 
 
 def _reached(function: SizeFunction, group: CaseComponent) -> SizeFunction:
-    """The function in a group's cases and in those that they reach."""
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
-def _with_values(function: SizeFunction, group: CaseComponent, known: ProvedBound) -> SizeFunction:
+def _with_values(function: SizeFunction, group: CaseComponent, bound: ProvedBound) -> SizeFunction:
     equations = [
-        replace(each, value=known.value) if place in group.places else each
-        for place, each in enumerate(function.equations)
+        replace(equation, value=bound.value) if place in group.places else equation
+        for place, equation in enumerate(function.equations)
     ]
     return replace(function, equations=tuple(equations))
 
 
 def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> bool:
-    """Whether a call in one case is not known to be outside of another."""
-    made = [given for equation, given in function.own_calls if equation is caller]
-    return any(not _outside(function, caller, tuple(given.values()), called) for given in made)
+    """Test whether a call in one case may have sizes of another case."""
+    calls_made = [arguments for equation, arguments in function.own_calls if equation is caller]
+    return any(not _outside(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
 
 
 def _outside(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
-    """Whether what the conditions of a case say is wrong at the sizes of a call."""
+    """Test whether the conditions of a case are proved to be false at the sizes of a call."""
     try:
-        given = sizes_of_call(function, arguments)
+        sizes = sizes_of_call(function, arguments)
     except NotComparableError:
         return False
     facts = caller.facts
-    return any(facts.nonnegative(facts.simplify(-each.substitute(given) - 1)) for each in called.known)
+    return any(facts.nonnegative(facts.simplify(-condition.substitute(sizes) - 1)) for condition in called.known)

@@ -60,7 +60,7 @@ from archline.recurrences.exact.halved_sizes import (
 from archline.recurrences.exact.transitions import Transition
 
 ROUNDED = 1 + 1e-6
-"""How much larger than it is a factor may be in floating point."""
+"""The ratio by which a floating-point factor may exceed the exact one."""
 
 
 def best_proved(
@@ -71,63 +71,63 @@ def best_proved(
     accepted: Callable[[ProvedBound], bool],
     most: Fraction,
 ) -> ProvedBound | None:
-    """Which of several coefficients, the shortest first, make the best proved bound, with few proofs, which take long.
+    """Return the best proved bound of several coefficients, the shortest first, with few proofs, as these take long.
 
     The first ones that are near enough, `accepted` with a factor of `most` at most, are taken, unless shorter ones
-    before them make a better bound; where none are near enough, the best of all. Bounds and proofs are looked for once.
+    before them make a better bound; where none are near enough, the best of all. Each bound and proof is computed once.
     """
-    # By their place: coefficients take long to hash.
-    of, holds = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
+    # The caches are by index: coefficients take long to hash.
+    bound_at, is_proved = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
 
-    def worse(index: int, other: ProvedBound) -> bool:
-        """Whether one is far worse than a bound, whatever else is seen of it."""
+    def is_worse(index: int, other: ProvedBound) -> bool:
+        """Test whether a bound is certainly far worse than another one."""
         return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
 
-    every, near = range(len(short)), largest <= float(most) * ROUNDED
-    end = next((index for index in every if near[index] and accepted(of(index)) and holds(index)), None)
-    if end is not None:
-        last = of(end)
-        if not any(not worse(index, last) and not last.better(of(index)) and holds(index) for index in range(end)):
+    indices, near = range(len(short)), largest <= float(most) * ROUNDED
+    first = next((index for index in indices if near[index] and accepted(bound_at(index)) and is_proved(index)), None)
+    if first is not None:
+        last = bound_at(first)
+        if not any(not is_worse(i, last) and not last.better(bound_at(i)) and is_proved(i) for i in range(first)):
             return last
     best: ProvedBound | None = None
-    for index in every if end is None else range(end + 1):
-        if best is not None and worse(index, best):
+    for index in indices if first is None else range(first + 1):
+        if best is not None and is_worse(index, best):
             continue
-        if of(index).better(best) and holds(index):
-            best = of(index)
+        if bound_at(index).better(best) and is_proved(index):
+            best = bound_at(index)
     return best
 
 
 MIN_SETS_TRIED = 4
 MAX_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
-"""How many terms it is tried to do without, and the products up to which that takes little time."""
+"""The maximum number of terms to leave out, and of products up to which shortening takes little time."""
 QUICK, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
-"""The products up to which a good bound is looked for, and one that is fair."""
+"""The numbers of products up to which a good bound is required, and a fair one."""
 MAX_SETS_OF_OTHER_GROWTH = 7
-"""How many sets are tried where nothing grows as the function does."""
+"""The maximum number of sets to try if none grows as the function does."""
 MAX_EFFORT = 2_000_000
 SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
 LOGARITHM = Fraction(FAR_EXPONENTS[1], FAR_EXPONENTS[0])
-"""How a logarithm grows from far points to farther ones."""
+"""The growth of a logarithm from far points to farther ones."""
 STEADY = 1.4
-"""How many times the factor at far points is aimed at farther ones; a little more counts as steady."""
+"""The ratio of the factors at farther and at far points that is aimed at; a little more counts as steady."""
 ROOM = Fraction(21, 20)
-"""How much larger the factor may get for shorter coefficients."""
+"""The ratio by which the factor may grow for shorter coefficients."""
 LARGE_FACTOR, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
-"""Above this factor it may get no more than this much larger."""
+"""Above the first factor, the factor may grow by this smaller ratio only."""
 PLAINLY = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
-"""Of a case without calls that leaves no more sizes, each is looked at by itself."""
+"""The number of points up to which those of a base case are constrained one by one."""
 NUMBERS = ProductCone((), 0)
 LATE = 10
-"""How much far points count relative to near ones for products of logarithms, which show late."""
+"""The weight of far points relative to near ones for products of logarithms, which only grow slowly."""
 LONGEST = 1_000_000
-"""The largest denominator of what shorter coefficients are compared with."""
+"""The largest denominator of the coefficients with which shorter ones are compared."""
 
 
 There = Sequence[Sequence[Number]]
-"""For each point where bounds are watched, the elements there."""
+"""The values of the elements, by point of measurement."""
 
 
 class Synthesis:
@@ -142,61 +142,61 @@ class Synthesis:
         self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
 
     def by_families(self) -> ProvedBound | None:
-        """The best proved bound of few logarithms: the first whose factor is good, else the one with the least."""
-        others: list[tuple[BasisTerm, ...]] = []
-        near = self._uncapped()
-        return near or self._best(self._able_sets(others)) or self._best(map(self._context.written, others))
+        """Return the best proved bound with few logarithms: the first with a good factor, else the best of all."""
+        other_sets: list[tuple[BasisTerm, ...]] = []
+        bound = self._uncapped()
+        return bound or self._best(self._able_sets(other_sets)) or self._best(map(self._context.written, other_sets))
 
     def by_bases(self) -> ProvedBound | None:
-        """The best proved bound of what exact forms are made of."""
+        """Return the best proved bound whose terms are those of exact forms."""
         context = self._context
-        # What grows with the depth of the calls alone, whatever the data makes of the sizes.
+        # Terms that grow with the depth of the calls alone, for any sizes that the data selects.
         depths = shallow(context.function) if context.upper and context.values is None else ()
-        sets = chain((tuple(map(BasisTerm, each)) for each in depths), bases(context.function, *context.forcings()))
+        sets = chain((tuple(map(BasisTerm, values)) for values in depths), bases(context.function, *context.forcings()))
         return self._best(map(context.written, sets))
 
     def _best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None
         for turn, elements in enumerate(sets):
-            found = self._within_limits(elements)
-            if found is not None and found.better(best):
-                best = found
+            bound = self._within_limits(elements)
+            if bound is not None and bound.better(best):
+                best = bound
             if best is not None and self._enough(best, turn):
                 break
         return best
 
     def _able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
-        """The sets in which something grows as the function does in all directions; of others the plain are kept.
+        """Iterate over the sets in which some term grows as the function does in all directions, each once.
 
-        Each as far as it can be written at the sizes of calls, which takes long, and once.
+        Terms that cannot be written at the sizes of calls are dropped. Plain sets that fail are added to `others`.
         """
-        seen: set[tuple[BasisTerm, ...]] = set()
+        tried: set[tuple[BasisTerm, ...]] = set()
         plain = 0
         for elements, tolerance in self._sets():
             plain += tolerance == SIMILAR
             if self._able(elements, tolerance):
-                yield from self._new(elements, tolerance, seen)
+                yield from self._new(elements, tolerance, tried)
             elif tolerance == SIMILAR and plain <= MAX_SETS_OF_OTHER_GROWTH:
                 others.append(elements)
 
     def _sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
-        """All sets, each with how far its growth may be from that of the function."""
+        """Iterate over all sets, each with the allowed ratio of its growth to that of the function."""
         context = self._context
-        yield from ((each, SIMILAR) for each in self._special())
-        yield from ((each, ROUGHLY) for each in hinge_bases(context.function, context.steps))
-        several = [] if context.values is None else list(log_product_terms(context.function, context.steps))
-        # Products of logarithms show late next to what is added to them, and levels above leaves grow faster.
-        for elements in several:
+        yield from ((elements, SIMILAR) for elements in self._special())
+        yield from ((elements, ROUGHLY) for elements in hinge_bases(context.function, context.steps))
+        product_sets = [] if context.values is None else list(log_product_terms(context.function, context.steps))
+        # Products of logarithms show late next to other terms, and levels above leaves grow faster.
+        for elements in product_sets:
             yield elements, ROUGHLY
-            yield from ((each, ROUGHLY) for each in self._with_leaves(elements))
-        if not several:
-            yield from ((each, ROUGHLY) for each in self._leaf_sets)
-        yield from ((each, SIMILAR) for each in self._plain_sets)
+            yield from ((richer, ROUGHLY) for richer in self._with_leaves(elements))
+        if not product_sets:
+            yield from ((elements, ROUGHLY) for elements in self._leaf_sets)
+        yield from ((elements, SIMILAR) for elements in self._plain_sets)
 
     def _new(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
-        """The set as far as it can be written, where that is able too and not seen before."""
+        """Yield the part of the set that can be written, if its growth suffices too and it is new."""
         written = self._context.written(elements)
         if written not in seen and self._able(written, tolerance):
             seen.add(written)
@@ -210,31 +210,31 @@ class Synthesis:
             return False
         if not self._context.far:
             return best.factor <= (GOOD if turn < MIN_SETS_TRIED else FAIR)
-        # One that grows as the function does is seldom improved much by richer sets, which take long.
+        # A bound of the right growth is seldom improved much by richer sets, which take long.
         patience = (
             GOOD if self._tried <= QUICK else FAIR if self._tried <= MAX_PRODUCTS_FOR_FAIR else self._context.target
         )
         return best.factor <= min(patience, self._context.target)
 
     def _able(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
-        """Whether in every direction one of the elements grows about as the function does."""
+        """Test whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.places.number
 
-        def alike(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
+        def is_similar(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
             before, after = number(element.value, far), number(element.value, farther)
             if before <= 0:
                 return False
             # Integers compare many times as fast as fractions do.
-            own = after.numerator * before.denominator, after.denominator * before.numerator
-            return _has_similar_growth(own, growth.as_integer_ratio(), tolerance)
+            ratio = after.numerator * before.denominator, after.denominator * before.numerator
+            return _has_similar_growth(ratio, growth.as_integer_ratio(), tolerance)
 
         return all(
-            any(alike(element, far, farther, growth) for element in elements)
+            any(is_similar(element, far, farther, growth) for element in elements)
             for far, farther, growth in self._context.growths
         )
 
     def _special(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Sets for calls that do not halve all sizes."""
+        """Iterate over sets for calls that do not halve all sizes."""
         context = self._context
         yield from uneven_split_terms(context.function, context.steps, context.upper)
         if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
@@ -242,45 +242,47 @@ class Synthesis:
             yield from logarithmic(context.function)
 
     def _capped(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Sets with terms for leaves of a fixed size; of groups of cases by themselves plain bounds are near enough."""
+        """Iterate over sets with terms for leaves of a fixed size; for groups of cases plain bounds are near enough."""
         context = self._context
         if self._caps and context.target == NEAR_ENOUGH:
             yield from leaves.leaf_term_sets(context.function, context.steps, context.upper)
 
     def _with_leaves(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
-        """A set with plain terms for leaves of a fixed size, where there are; from above with halvings down to them."""
+        """Yield a set with plain terms for leaves of a fixed size, if any; from above with halvings down to them."""
         context = self._context
-        # Beside logarithms, with the other sign, they would hide how a lower bound grows.
+        # Next to logarithms, with the other sign, they would hide how a lower bound grows.
         counts = leaves.counts(context.function, context.steps) if context.upper else []
         for terms in islice(self._leaf_sets, 1):
             yield distinct([*elements, *terms, *counts])
 
     def _families(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Sets of elements for any recursion, from the plain to the rich."""
+        """Iterate over sets of elements for any recursion, from simple to complex."""
         context = self._context
         powers = tuple(master_terms(context.function, context.steps, context.upper))
-        near = depth_terms(context.function, context.steps)
+        depths = depth_terms(context.function, context.steps)
         for turn, elements in enumerate(families(context.function, *context.forcings())):
-            if near and not turn:
-                yield (*elements, *near)
+            if depths and not turn:
+                yield (*elements, *depths)
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
 
     def _uncapped(self) -> ProvedBound | None:
-        """A lower bound of products of sizes where that is near; it takes far less time than with terms for leaves.
+        """Return a lower bound of products of sizes if it is near; it takes far less time than with terms for leaves.
 
-        An upper one pays for more and larger leaves than there are, so that it seldom is.
+        An upper bound charges for more and larger leaves than there are, so that it seldom is near.
         """
         if self._context.upper or next(iter(self._leaf_sets), None) is None:
             return None
         products = (
-            each for each in self._plain_sets if all(isinstance(x, Symbol) for e in each for x in e.value.atoms())
+            terms
+            for terms in self._plain_sets
+            if all(isinstance(x, Symbol) for term in terms for x in term.value.atoms())
         )
-        able = next((each for each in products if self._able(each, SIMILAR)), None)
-        found = None if able is None else self._within_limits(self._context.written(able))
-        near = found is not None and found.steady and found.far <= PLAINLY and found.near <= GOOD
-        return found if near else None
+        able = next((elements for elements in products if self._able(elements, SIMILAR)), None)
+        bound = None if able is None else self._within_limits(self._context.written(able))
+        near = bound is not None and bound.steady and bound.far <= PLAINLY and bound.near <= GOOD
+        return bound if near else None
 
     def _within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         try:
@@ -291,71 +293,73 @@ class Synthesis:
 
     def _try(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         parts = [part for step in self._context.steps for part in self._of_step(step, elements)]
-        signs = [self._sign * each.sign for each in elements]
+        signs = [self._sign * element.sign for element in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        there = self._context.writer.places.table(
-            [each.value for each in elements], [point for (point, _), _ in self._context.evaluation_points]
+        values = self._context.writer.places.table(
+            [element.value for element in elements], [point for (point, _), _ in self._context.evaluation_points]
         )
-        goal = self._goal(elements, there)
-        found = self._proposed(parts, there, (goal, signs), MAX_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0)
-        if found is None:
+        goal = self._goal(elements, values)
+        proposal = self._proposed(
+            parts, values, (goal, signs), MAX_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0
+        )
+        if proposal is None:
             return None
         context = self._context
-        near = self._near(elements, there, found)
+        near = self._near(elements, values, proposal)
         target = near * (ROOM if near <= LARGE_FACTOR else LITTLE_ROOM)
-        known = list(zip(parts, found.weights, strict=True))
-        short = tuple(shortened(found.coefficients.tolist(), self._sign))
+        weighted_parts = list(zip(parts, proposal.weights, strict=True))
+        short = tuple(shortened(proposal.coefficients.tolist(), self._sign))
         return best_proved(
             short,
             self._largest(goal, short),
-            lambda coefficients: self._bound(elements, there, coefficients),
-            lambda coefficients: self._proved(known, elements, coefficients),
+            lambda coefficients: self._bound(elements, values, coefficients),
+            lambda coefficients: self._proved(weighted_parts, elements, coefficients),
             lambda bound: bound.factor <= target and (bound.steady or not context.far),
             target,
         )
 
     def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
-        """The largest factor of the bound with each of several coefficients, in floating point."""
+        """Return the largest factor of the bound with each of several coefficients, in floating point."""
         context = self._context
         if not len(goal.watched):
             return np.zeros(len(short))
-        numbers = np.array([[as_float(each) for each in coefficients] for coefficients in short])
-        ones = np.array([1 / float(value + 1) for (_, value), _ in context.evaluation_points])[:, None]
-        shares = self._sign * goal.watched[:, :-1] @ numbers.T + ones
-        factors = shares if context.upper else 1 / np.maximum(shares, ones / 4)
+        numbers = np.array([[as_float(coefficient) for coefficient in coefficients] for coefficients in short])
+        inverses = np.array([1 / float(value + 1) for (_, value), _ in context.evaluation_points])[:, None]
+        shares = self._sign * goal.watched[:, :-1] @ numbers.T + inverses
+        factors = shares if context.upper else 1 / np.maximum(shares, inverses / 4)
         largest: Array = (factors / np.array([float(share) for _, share in context.evaluation_points])[:, None]).max(
             axis=0
         )
         return largest
 
     def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
-        """The factor of what floating point proposes, measured as those of bounds are."""
-        exact = tuple(rational(Fraction(each).limit_denominator(LONGEST)) for each in found.coefficients.tolist())
+        """Return the factor of the proposed coefficients, measured as those of bounds are."""
+        exact = tuple(rational(Fraction(real).limit_denominator(LONGEST)) for real in found.coefficients.tolist())
         return min(found.factor, self._seen(elements, there, exact).factor)
 
     def _proposed(
         self, parts: Sequence[ConeConstraint], there: There, asked: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
-        """The best bound that is steady, where one is about near enough, else the best of all."""
+        """Propose the best bound that is steady if its factor suffices, else the best of all."""
         goal, signs = asked
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
-            found = propose(parts, steady, signs, most)
-            if found is not None and found.factor <= NEAR_ENOUGH:
-                return found
+            proposal = propose(parts, steady, signs, most)
+            if proposal is not None and proposal.factor <= NEAR_ENOUGH:
+                return proposal
         return propose(parts, goal, signs, most)
 
     def _proved(
         self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients
     ) -> bool:
-        """Whether all parts, each with weights that are near, are in their cones; one that is not moves to the front.
+        """Test whether all parts, with weights near those given, are in their cones; a failed part moves to the front.
 
         What fails with some coefficients mostly fails with others.
         """
-        both = zip(elements, coefficients, strict=True)
-        if any(each.inner is not None and self._sign * each.sign * number < 0 for each, number in both):
-            # A term that another stands for needs a coefficient of its sign.
+        pairs = zip(elements, coefficients, strict=True)
+        if any(element.inner is not None and self._sign * element.sign * number < 0 for element, number in pairs):
+            # A proof term that replaces its element needs a coefficient of its sign.
             return False
         for index, (part, weights) in enumerate(parts):
             if not part.cone.proves(combination(part.gains, coefficients, part.rest), weights):
@@ -364,79 +368,79 @@ class Synthesis:
         return True
 
     def _seen(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
-        """The bound with some coefficients, from what its elements are where it is watched."""
-        scale = math.lcm(*(int(each.q) for each in coefficients))
-        whole = [int((each * scale).p) for each in coefficients]
+        """Return the bound with some coefficients, measured by the values of its elements."""
+        scale = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
+        whole = [int((coefficient * scale).p) for coefficient in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in there)
-        known = [(each.numerator, each.denominator * scale) for each in numbers]
-        return self._context.bound(combination([each.value for each in elements], coefficients), known)
+        ratios = [(number.numerator, number.denominator * scale) for number in numbers]
+        return self._context.bound(combination([element.value for element in elements], coefficients), ratios)
 
     def _bound(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
         bound = self._seen(elements, there, coefficients)
-        if all(each.inner is None for each in elements):
+        if all(element.inner is None for element in elements):
             return bound
-        proved = [each.value if each.inner is None else each.inner.value for each in elements]
+        proved = [element.value if element.inner is None else element.inner.value for element in elements]
         return replace(bound, proved=combination(proved, coefficients))
 
     def _of_step(self, step: Transition, elements: Sequence[BasisTerm]) -> Iterator[ConeConstraint]:
         writer, sign = self._context.writer, self._sign
         function = self._context.function
         sizes = frozenset(function.shared_exponents or function.least)
-        few = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
-        if few is not None:
-            # Each by itself: what cannot be written in symbols can, and nothing is lost.
-            for point in few:
-                numbers = [Poly.constant(sign * self._number(each, point)) for each in elements]
+        small_points = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
+        if small_points is not None:
+            # One constraint for each point: all terms can be written there, and nothing is lost.
+            for point in small_points:
+                numbers = [Poly.constant(sign * self._number(element, point)) for element in elements]
                 rest = Poly.constant(rational(-sign * evaluate(writer.forcing(step), point)))
                 yield ConeConstraint(NUMBERS, tuple(numbers), rest)
             return
-        known = [writer.gain(step, each) for each in elements]
-        gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in known if gain is not None)
+        element_gains = [writer.gain(step, element) for element in elements]
+        gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
         rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
         yield ConeConstraint(cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _number(self, element: BasisTerm, point: Point) -> fmpq:
-        """The element at a point, or what it is in proofs, rounded so that a proof holds of it."""
+        """Return the element, or the term that replaces it in proofs, at a point, rounded to the safe side."""
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
         return rational(self._context.writer.places.number(element.value, point))
 
     def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
-        """The bound at the samples and at far points, each relative to the function there."""
+        """Return the bound at the samples and at far points, each relative to the function there."""
         context = self._context
         rows = [
             self._factors(row, value) for row, ((_, value), _) in zip(there, context.evaluation_points, strict=True)
         ]
         near, far = rows[: len(context.near)], rows[len(context.near) :]
-        # Of a lower bound the entries are those of 1/factor.
+        # For a lower bound the entries are those of 1/factor.
         shares = [float(share if context.upper else 1 / share) for _, share in context.evaluation_points]
-        watched = [[*each, share] for each, share in zip(rows, shares, strict=True)]
+        watched = [[*row, share] for row, share in zip(rows, shares, strict=True)]
         mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
-        if far and any(each.inner is not None for each in elements):
-            # At the factor that leaves allow, nothing else determines the coefficients of products of logarithms.
+        if far and any(element.inner is not None for element in elements):
+            # At the factor that is allowed at leaves, nothing else determines coefficients of products of logarithms.
             mean = mean + LATE * np.array(far).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
 
     def _steadiness(self, there: There) -> Array:
-        """Rows that are at most 0 where the bound is no farther off at farther points than at far ones."""
+        """Return rows that are at most 0 if the bound is not less tight at more distant points than at far ones."""
         context = self._context
         far = [
             np.array(self._factors(row, value))
             for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
         ]
         pairs = zip(far[::2], far[1::2], strict=True)
-        ends = ((beyond, near) if context.upper else (-near, -beyond) for near, beyond in pairs)
-        return np.array([[*(more - less * STEADY), 0.0] for more, less in ends])
+        ends = ((farther_row, far_row) if context.upper else (-far_row, -farther_row) for far_row, farther_row in pairs)
+        return np.array([[*(larger - smaller * STEADY), 0.0] for larger, smaller in ends])
 
     def _factors(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
         above, below = self._sign * value.denominator, value.numerator + value.denominator
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
 
-def _has_similar_growth(one: Ratio, other: Ratio, tolerance: Fraction) -> bool:
-    """Whether two growths are about the same; a constant added to a logarithm still counts at far points."""
-    above, below = one[0] * other[1], other[0] * one[1]
+def _has_similar_growth(growth: Ratio, expected: Ratio, tolerance: Fraction) -> bool:
+    """Test whether two growths are about the same; a constant added to a logarithm still counts at far points."""
+    above, below = growth[0] * expected[1], expected[0] * growth[1]
     most, least = tolerance.as_integer_ratio()
     if above * least <= below * most and below * least <= above * most:
         return True
-    return all(down < up and up * LOGARITHM.denominator <= LOGARITHM.numerator * down for up, down in (one, other))
+    return all(y < x and x * LOGARITHM.denominator <= LOGARITHM.numerator * y for x, y in (growth, expected))

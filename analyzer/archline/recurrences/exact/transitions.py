@@ -1,4 +1,4 @@
-"""Equations as steps: what a case adds, and the calls it makes with their factors."""
+"""Split equations into steps: the cost that a case adds, and the calls it makes with their factors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from archline.recurrences.model import Equation, SizeFunction, by_call, calls
 MAX_LEAST = 1 << 12
 
 _least: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
-"""What was found: every metric of an algorithm asks the same of its calls, for each side of it."""
+"""A cache: every metric of an algorithm requires the same minima, for upper and lower bounds."""
 
 
 @record(eq=False)
@@ -35,30 +35,30 @@ class Transition:
 
     @cached_property
     def data(self) -> tuple[str, ...]:
-        """The integers in it that only the data gives."""
+        """The integers of the step that only the data determines."""
         parts = [self.forcing, *(part for factor, call in self.calls for part in (factor, *call.arguments))]
         names = frozenset[str]().union(*(part.names for part in parts))
         return tuple(name for name in self.equation.data if name in names)
 
     @cached_property
     def count(self) -> fmpq:
-        """How many calls it makes; 0 where that is no number."""
-        made = total(factor for factor, _ in self.calls)
-        return made.constant_term if made.is_constant else fmpq(0)
+        """The number of calls of the step; 0 if that is not constant."""
+        number = total(factor for factor, _ in self.calls)
+        return number.constant_term if number.is_constant else fmpq(0)
 
 
 @record(eq=False)
 class Region:
-    """Least values of a function's symbols (sizes, or the exponents they are written in) in a recursive call."""
+    """Minimum values of a function's symbols (sizes, or the exponents they are written in) in a recursive call."""
 
     least: Mapping[str, int]
 
     def holds(self, point: Mapping[str, object]) -> bool:
-        """Whether a point may be that of a call."""
+        """Test whether a point may be that of a call."""
         return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
 
     def holds_all(self, other: Region) -> bool:
-        """Whether every point of the other one is a point of this one."""
+        """Test whether every point of another region is a point of this one."""
         return all(name in other.least and other.least[name] >= low for name, low in self.least.items())
 
 
@@ -75,10 +75,10 @@ def steps_of(
     prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
     foreign: Foreign | None = None,
 ) -> list[Transition]:
-    """Steps that together bound an equation: from above all that it is the largest of and one that it is the least of.
+    """Return steps that together bound an equation: for an upper bound all parts of maxima and one of each minimum.
 
-    From below the other way round. `prefer` ranks where one is chosen. `foreign` bounds the calls of other functions.
-    Raises TooComplexError where calls are multiplied.
+    For a lower bound it is the reverse. `prefer` ranks the parts to choose from. `foreign` bounds calls of other
+    functions. Raises TooComplexError where calls are multiplied.
     """
     value = alternatives(equation.value, a.Applied)
     return [_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
@@ -87,63 +87,63 @@ def steps_of(
 def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
     if isinstance(value, Poly):
         return [value]
-    found = [_needed_values(each, upper, prefer) for each in value.parts]
+    part_values = [_needed_values(part, upper, prefer) for part in value.parts]
     if value.least == upper:
-        # One is enough: the tightest, where they can be ranked.
-        ranked = sorted(found, key=lambda each: prefer(each[0]))
+        # One value is enough: the tightest, if they can be ranked.
+        ranked = sorted(part_values, key=lambda values: prefer(values[0]))
         return ranked[0] if upper else ranked[-1]
-    return [step for each in found for step in each]
+    return [value_ for values in part_values for value_ in values]
 
 
 def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
     forcing, factors = by_call(value)
-    called = []
+    own_calls = []
     for atom, factor in factors.items():
         if not equation.facts.nonnegative(factor):
             raise TooComplexError("how often a recursive call is made is not known to be at least 0")
         if atom.function in foreign:
             forcing = forcing + factor * foreign[atom.function](atom.arguments, equation.facts)
         else:
-            called.append((factor, atom))
-    nested = [part for factor, atom in called for part in (factor, *atom.arguments)]
+            own_calls.append((factor, atom))
+    nested = [part for factor, atom in own_calls for part in (factor, *atom.arguments)]
     if calls(forcing) or any(map(calls, nested)):
         raise TooComplexError("the cost of a recursive call is inside another expression")
-    return Transition(equation, equation.facts, forcing, tuple(called))
+    return Transition(equation, equation.facts, forcing, tuple(own_calls))
 
 
 def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
-    """The step with what its calls imply: their sizes are ones that the declaration allows, or the run stops."""
+    """Add the implications of a step's calls: the declaration allows their sizes, or the run stops."""
     values = [
         argument - function.least[name]
         for factor, call in step.calls
-        # A call that is made at all.
+        # Only of calls that are certainly made.
         if step.facts.nonnegative(factor - 1)
         for name, argument in zip(function.parameters, call.arguments, strict=True)
         if name in function.least and not step.facts.nonnegative(argument - function.least[name])
     ]
-    known = Knowledge(step.facts).learn([tuple(values)]) if values else None
-    return step if known is None else replace(step, facts=known.facts)
+    knowledge = Knowledge(step.facts).learn([tuple(values)]) if values else None
+    return step if knowledge is None else replace(step, facts=knowledge.facts)
 
 
 def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
-    """Where the function is called by itself. Raises NotComparableError."""
-    found: list[Region] = []
+    """Return the regions of sizes in which the function calls itself. Raises NotComparableError."""
+    regions: list[Region] = []
     for step in steps:
         for _, call in step.calls:
-            given = sizes_of_call(function, call.arguments)
-            least = {name: low for name, value in given.items() if (low := least_of(value, step.facts)) is not None}
-            new = Region(least)
-            if not any(each.holds_all(new) for each in found):
-                found = [*(each for each in found if not new.holds_all(each)), new]
-    return tuple(found)
+            sizes = sizes_of_call(function, call.arguments)
+            minima = {name: low for name, value in sizes.items() if (low := least_of(value, step.facts)) is not None}
+            region = Region(minima)
+            if not any(other_region.holds_all(region) for other_region in regions):
+                regions = [*(old for old in regions if not region.holds_all(old)), region]
+    return tuple(regions)
 
 
 def least_of(value: Poly, facts: Facts) -> int | None:
-    """The greatest constant that the value is proved to be at least, as far as it is searched."""
-    known = _least.setdefault(facts, {})
-    if value not in known:
-        known[value] = _least_of(value, facts)
-    return known[value]
+    """Return the largest constant, up to a limit, that the value is proved to be at least."""
+    minima = _least.setdefault(facts, {})
+    if value not in minima:
+        minima[value] = _least_of(value, facts)
+    return minima[value]
 
 
 def _least_of(value: Poly, facts: Facts) -> int | None:
@@ -161,12 +161,12 @@ def _least_of(value: Poly, facts: Facts) -> int | None:
 
 
 def reached_transitions(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
-    """A step of a case without calls in every region that recursive calls reach; others as they are, at any size."""
+    """Iterate over a base step restricted to each region that recursive calls reach; other steps are unchanged."""
     if step.calls or step.equation.recursive:
         yield step
         return
     for region in regions:
         values = [Poly.symbol(name) - low for name, low in region.least.items() if name in step.facts.bounds]
-        known = Knowledge(step.facts).learn([tuple(values)])
-        if known is not None:
-            yield replace(step, facts=known.facts)
+        knowledge = Knowledge(step.facts).learn([tuple(values)])
+        if knowledge is not None:
+            yield replace(step, facts=knowledge.facts)

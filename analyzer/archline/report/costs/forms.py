@@ -8,8 +8,8 @@ from math import prod
 from operator import itemgetter
 
 from archline.algebra.polynomial import Poly
+from archline.analysis.bounds import Bound, Piece, Residency
 from archline.analysis.cache.chosen_regimes import LINE, is_constant, point_of, select_regimes, value_at, words_needed
-from archline.analysis.cost import ConditionalBound, Regime, Residency
 from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
 from archline.expr.text import Formula, behind, joined, phrase
@@ -48,7 +48,7 @@ def label_of(row: CostRow) -> str:
 
 def divisors_of(row: CostRow) -> frozenset[str]:
     """The sizes that arrays are cut by."""
-    uppers = [row.upper, *(each.upper for each in row.alternatives)]
+    uppers = [row.upper, *(bound.value for bound in row.by_cache)]
     return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
 
 
@@ -65,14 +65,14 @@ NEARLY, LINE_TOLERANCE = 0.04, 4
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
-def what_fits(regime: ConditionalBound) -> str:
+def what_fits(bound: Bound) -> str:
     """The parts of arrays whose lines stay in the cache for reuse, the largest first; or how many lines there are."""
-    if any(need == Poly.symbol("Z") - Poly.symbol("L") * regime.upper for need in regime.needs):
+    if any(need == Poly.symbol("Z") - Poly.symbol("L") * bound.value for need in bound.where.needs):
         return "all fits"
-    if is_constant(regime):
-        return _counted(regime)
-    point = point_of((regime,))
-    parts = [_part_name(lines, kept, point) for lines, kept in _resident_lines_by_array(regime, point)]
+    if is_constant(bound):
+        return _counted(bound)
+    point = point_of((bound,))
+    parts = [_part_name(lines, kept, point) for lines, kept in _resident_lines_by_array(bound, point)]
     if not parts:
         return "parts of arrays"
     *before, last = (template.format(array) for template, array in parts)
@@ -81,20 +81,20 @@ def what_fits(regime: ConditionalBound) -> str:
     return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
 
 
-def _counted(regime: ConditionalBound) -> str:
+def _counted(bound: Bound) -> str:
     """Numbers of lines, for lines of all lengths."""
-    found = {int(words_needed(regime, {"L": length, "Z": 0})) // length for length in LENGTHS}
+    found = {int(words_needed(bound, {"L": length, "Z": 0})) // length for length in LENGTHS}
     least, most = min(found), max(found)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
-def _resident_lines_by_array(regime: ConditionalBound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
+def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
     """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
     held: dict[str, list[tuple[float, Residency]]] = {}
-    for each in regime.kept:
+    for each in bound.kept:
         if not each.held.names <= CACHE:
             held.setdefault(each.array, []).append((value_at(each.held, point), each))
-    left = most = words_needed(regime, point) / LINE
+    left = most = words_needed(bound, point) / LINE
     largest = {array: max(own, key=itemgetter(0)) for array, own in held.items()}
     of_all = {array: sum(lines for lines, _ in own) for array, own in held.items()}
     found = [(all_ if (all_ := of_all[array]) <= most else lines, kept) for array, (lines, kept) in largest.items()]
@@ -143,23 +143,24 @@ def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, flo
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
     shown: set[str] = set()
-    for each in select_regimes(row.alternatives):
-        form = short_form(each.upper, view.text)
+    for bound in select_regimes(row.by_cache):
+        form = short_form(bound.value, view.text)
         if form not in shown:
             shown.add(form)
-            yield PageRow(what_fits(each), form, behind("Z >=", least_cache(view, row, each)))
+            yield PageRow(what_fits(bound), form, behind("Z >=", least_cache(view, row, bound)))
 
 
-def least_cache(view: CostView, row: CostRow, each: ConditionalBound) -> str:
+def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
     """The least Z of a regime: in full where that is short, else in its leading terms."""
-    match each.where:
+    (condition,) = bound.where.facts
+    match condition:
         case s.Binary(op=">=", left=s.Name(id="Z"), right=least):
             text = Formula(least)
-        case other:
-            text = Formula(other)
+        case _:
+            text = Formula(condition)
     if len(text) <= MAX_CONDITION_WIDTH:
         return text
-    leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in each.needs if "Z" in need.names}
+    leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in bound.where.needs if "Z" in need.names}
     known = [lead for lead in leads if lead is not None]
     if len(known) < len(leads):
         return cut(text, 2 * MAX_CONDITION_WIDTH)
@@ -186,9 +187,9 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
         yield PageRow("", f"{row.why}{f' ({row.place})' if row.place else ''}")
         return
     status = "exact" if row.exact else "bounds"
-    if row.metric in OF_CACHE and row.alternatives:
+    if row.metric in OF_CACHE and row.by_cache:
         yield PageRow(label, "upper bound by cache size", status, growth)
-    elif row.regimes and (not row.exact or _shorter_by_cases(view, row)):
+    elif row.by_case and (not row.exact or _shorter_by_cases(view, row)):
         yield from _cases(view, row, label, growth)
     elif row.exact:
         yield PageRow(label, short_form(row.upper, view.text), status, growth)
@@ -209,26 +210,25 @@ def _tightness(row: CostRow) -> str:
 def _shorter_by_cases(view: CostView, row: CostRow) -> bool:
     """Whether the forms of its cases are shorter together than the one form for all sizes."""
     assert row.upper is not None
-    lengths = (len(view.restrict_to(regime).text(regime.upper)) for regime in row.regimes)
+    lengths = (len(view.restrict_to(piece.where).text(piece.upper)) for piece in row.pieces)
     return sum(lengths) < len(view.text(row.upper))
 
 
 def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
     """All cases of the sizes, each with its growth; of many that a recursion begins with only the last one."""
-    many = len(row.regimes) > CASES and not all(each.conditions for each in row.regimes)
-    shown = row.regimes[-1:] if many else row.regimes
+    many = len(row.pieces) > CASES and not all(piece.by_sizes for piece in row.pieces)
+    shown = row.pieces[-1:] if many else row.pieces
     growths = row.growths_by_case if growth and not many else ()
     of_all = phrase(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
-    for regime, own in zip_longest(shown, growths or (of_all,), fillvalue=""):
-        assert isinstance(regime, Regime)
-        where = phrase("where ", regime.when) if regime.where else regime.when
-        lower, upper = (short_form(end, view.restrict_to(regime).text) for end in (regime.lower, regime.upper))
-        yield PageRow(label, upper if regime.exact else behind("<=", upper), where, own)
-        if not regime.exact:
+    for piece, own in zip_longest(shown, growths or (of_all,), fillvalue=""):
+        assert isinstance(piece, Piece)
+        lower, upper = (short_form(end, view.restrict_to(piece.where).text) for end in (piece.lower, piece.upper))
+        yield PageRow(label, upper if piece.exact else behind("<=", upper), piece.where.label, own)
+        if not piece.exact:
             yield PageRow("", behind(">=", lower))
         label = ""
     if many:
-        yield PageRow("", f"{len(row.regimes) - 1} other cases: --all")
+        yield PageRow("", f"{len(row.pieces) - 1} other cases: --all")
 
 
 def _values(row: CostRow) -> str:
@@ -246,10 +246,9 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
         yield from gap_lines(row)
         return
     found = row.attained
-    last = row.regimes[-1] if row.regimes else None
-    lower = row.lower if last is None else last.lower
-    least, kind = short_form(lower, view.restrict_to(last).text), compulsory_label(row, lower)
-    if len(row.regimes) > 1:
+    last = row.pieces[-1]
+    least, kind = short_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
+    if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
     if found is None or not found.floors:
         yield phrase("lower bound: ", least, f", {kind}")
@@ -262,7 +261,7 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
 def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator[str]:
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
-    bounds = {each.when: each for each in row.alternatives}
+    bounds = {bound.where.when: bound for bound in row.by_cache}
     parts: list[str] = []
     for each in known[:-4:-1]:
         near = bounds.get(each.when)

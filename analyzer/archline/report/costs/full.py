@@ -67,17 +67,16 @@ def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]
         place = f" ({row.place})" if row.place else ""
         yield name, row.status, "?", f"{row.why}{place}"
     status: str = row.status
-    for when, lower, upper, regime in row.cases:
-        if when:
-            label = phrase(*("where " * (when != "otherwise"), when, ":"))
-            yield name, row.status if lower is not None else "", "", label
+    for where, lower, upper in row.cases:
+        if where.when:
+            yield name, row.status if lower is not None else "", "", phrase(where.label, ":")
             name = status = ""
         for relation, value in relations(lower, upper):
-            yield name, status, relation, view.restrict_to(regime).text(value)
+            yield name, status, relation, view.restrict_to(where).text(value)
             name = status = ""
-        for looked, least in row.lowers if upper is None else ():
-            yield "", "", "", f"by {looked}:"
-            yield "", "", ">=", view.text(least)
+        for bound in row.by_loop if upper is None else ():
+            yield "", "", "", f"by {bound.by}:"
+            yield "", "", ">=", view.text(bound.value)
 
 
 def _values(view: CostView) -> Table:
@@ -123,10 +122,10 @@ def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     cost = {
         **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
-            *(to_json_value(pick(each, "when", "lower", "upper"), view.restrict_to(each).text) for each in row.regimes),
-            *({"when": each.when, "lower": row.lower or ZERO, "upper": each.upper} for each in row.alternatives),
+            *(to_json_value(pick(x, "when", "lower", "upper"), view.restrict_to(x.where).text) for x in row.by_case),
+            *({"when": x.where.when, "lower": row.lower or ZERO, "upper": x.value} for x in row.by_cache),
         ],
-        "lowers": [{"by": looked, "lower": lower} for looked, lower in row.lowers],
+        "lowers": [{"by": bound.by, "lower": bound.value} for bound in row.by_loop],
         **pick(row, "reason=why", "place", "declared"),
     }
     if view.at is not None:

@@ -38,7 +38,7 @@ def _document(result: EnergyResult) -> dict[str, Any]:
         "cache": cache(result.cache),
         "processors": result.processors,
         "inputs": {name: input_(each) for name, each in result.inputs.items()},
-        **json.pick(result.model, "convention", "stated_error=error", "leaves_out"),
+        **json.pick(result.model, *shown.STATEMENTS),
         "notes": shown.notes(result),
         "data": result.data,
     }

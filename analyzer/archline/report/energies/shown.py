@@ -18,6 +18,7 @@ from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
 from archline.report.view import Number
 
+STATEMENTS = ("convention", "stated_error=error", "leaves_out")
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
 
 
@@ -111,6 +112,15 @@ def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
     ends = [each.shown for each in symbolic.metrics if each.shown is not None]
     if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
         yield LEADING
+
+
+def list_statements(model: Model) -> list[list[str]]:
+    """Rows for the convention of a model, the error that its source states, and its omissions."""
+    return [
+        ["convention", model.convention],
+        ["stated error", model.error],
+        ["leaves out", "; ".join(model.leaves_out)],
+    ]
 
 
 def notes(result: EnergyResult) -> list[str]:

@@ -62,7 +62,7 @@ def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     if estimate.model.levels:
         first, *others = _levels(estimate)
         yield (Table(tuple(first), tuple(map(tuple, others))),)
-    yield (_labelled([*_facts(result, estimate), *_stated(result.model)]),)
+    yield (_labelled([*_facts(result, estimate), *shown.list_statements(result.model)]),)
     yield tuple(filter(None, (rests, _width(estimate), *shown.notes(result))))
 
 
@@ -135,14 +135,6 @@ def _definitions(result: EnergyResult) -> str:
     return joined((Formula(value, f"{name} =") for name, value in values.items()), ", ")
 
 
-def _stated(model: Model) -> list[list[str]]:
-    return [
-        ["convention", model.convention],
-        ["stated error", model.error],
-        ["leaves out", "; ".join(model.leaves_out)],
-    ]
-
-
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
     """Labels and what they are of, a label once for several rows."""
     once = (("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
@@ -188,7 +180,7 @@ def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
     for each in results:
         yield from (f"{each.machine.name}: {note}" if several else note for note in each.notes)
         if each.model.at_most:
-            yield each.model.error
+            yield f"stated error of {each.model.name}: {each.model.error}"
     yield from shown.beyond_peak(each.estimate for each in results if each.estimate is not None)
 
 
@@ -220,7 +212,7 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequenc
     if symbolic.growth:
         grown = tuple(symbolic.growth.items())
         yield (Section("growth of the energy and of its terms", (Table(("", ""), grown, headed=False),)),)
-    yield (_labelled(_stated(model)),)
+    yield (_labelled(shown.list_statements(model)),)
 
 
 def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:

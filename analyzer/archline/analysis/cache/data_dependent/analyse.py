@@ -146,28 +146,28 @@ class _CallSiteCollector(Derivation):
 
 
 def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallContext:
-    own = scope.fixed
+    caller_symbols = scope.fixed
     plain = {name: scope.facts.restore(value) for name, value in sizes.items()}
-    same = {name: value for name, value in plain.items() if value.names <= own and not _by_data(value)}
-    others = tuple(name for name in sizes if name not in same)
-    ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, own) for name in others}
+    same = {name: value for name, value in plain.items() if value.names <= caller_symbols and not _by_data(value)}
+    varying = tuple(name for name in sizes if name not in same)
+    ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
     most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
-    return _CallContext(label, target, same, most, others)
+    return _CallContext(label, target, same, most, varying)
 
 
 def _by_data(value: Poly) -> bool:
     return any(holds(BY_DATA, atom) for atom in value.atoms())
 
 
-def _bound_in_caller_symbols(value: Poly, facts: Facts, own: frozenset[str]) -> Poly | None:
+def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozenset[str]) -> Poly | None:
     """Bound a value from above in symbols of the caller alone; None if that fails."""
 
     def foreign_atom(value: Poly) -> Atom | None:
-        young = next((name for name in reversed(facts.bounds) if name in value.names - own), None)
+        young = next((name for name in reversed(facts.bounds) if name in value.names - caller_symbols), None)
         return next((atom for atom in value.atoms() if holds(BY_DATA, atom)), None) if young is None else Symbol(young)
 
     most = bound_away(value, foreign_atom, facts, upper=True)
-    return most if most is not None and most.names <= own else None
+    return most if most is not None and most.names <= caller_symbols else None
 
 
 def _upper_amount(amounts: Mapping[str, Amount], kind: str) -> Poly:
@@ -203,25 +203,25 @@ class FetchTotals:
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _fetched_around_calls(self, own: NonRecursiveCaller, place: PointValues) -> fmpq:
-        touched = self._footprint_if_fits(own, place)
-        fetched = place.number(own.cost)
+    def _fetched_around_calls(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
+        touched = self._footprint_if_fits(caller, place)
+        fetched = place.number(caller.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._fetched_at_site(site, place) for site in own.sites), NOTHING)
+            fetched += sum((self._fetched_at_site(site, place) for site in caller.sites), NOTHING)
         except UndividedError:
             if touched is None:
                 raise
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _footprint_if_fits(self, own: NonRecursiveCaller, place: PointValues) -> fmpq | None:
+    def _footprint_if_fits(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
         """The footprint of a call in words, if it is known and fits in the cache; else None."""
-        touched = place.number(own.given) + place.number(own.made)
+        touched = place.number(caller.given) + place.number(caller.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack_words(site, place) for site in own.sites), default=NOTHING)
+                touched += max((self._stack_words(site, place) for site in caller.sites), default=NOTHING)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
@@ -238,13 +238,13 @@ class FetchTotals:
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
-                (self.making(each, calls.largest).at(calls.largest) for _, each in calls.states), default=NOTHING
+                (self.making(state, calls.largest).at(calls.largest) for _, state in calls.states), default=NOTHING
             )
         if site.target not in self.around:
             return NOTHING
         inner = self.around[site.target]
         there = PointValues(_EvaluatedSite(site, place).same)
-        return there.number(inner.made) + max((self._stack_words(each, there) for each in inner.sites), default=NOTHING)
+        return there.number(inner.made) + max((self._stack_words(call, there) for call in inner.sites), default=NOTHING)
 
     def fetched_by_calls(self, calls: CallBatch) -> fmpq:
         """Bound what a batch of calls of a recursive algorithm fetches, in units of 1/L line."""
@@ -284,33 +284,33 @@ class CallBatch:
     differing: fmpq = NOTHING
 
     @classmethod
-    def of_one(cls, own: DividedAlgorithm, sizes: Sizes) -> CallBatch:
+    def of_one(cls, target: DividedAlgorithm, sizes: Sizes) -> CallBatch:
         """Build the batch of one call of known sizes. Raises UndividedError if a size is missing."""
-        if not sizes.keys() >= set(own.function.parameters):
+        if not sizes.keys() >= set(target.function.parameters):
             raise UndividedError
-        caps = {name: fmpq(sizes[name]) for name in own.measured}
-        state = CallState.of(own, sizes, caps)
-        volume = _total_volume(size_weights(own, state.known_sizes), caps)
+        caps = {name: fmpq(sizes[name]) for name in target.measured}
+        state = CallState.of(target, sizes, caps)
+        volume = _total_volume(size_weights(target, state.known_sizes), caps)
         return cls(1, volume, volume, ((0, state),))
 
     @classmethod
-    def of(cls, own: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
+    def of(cls, target: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
         """Build the batch of a call site. Raises UndividedError."""
         read = _EvaluatedSite(site, place)
         if read.count <= 0:
             return cls(0, NOTHING, NOTHING, ())
-        caps = {name: read.most(name) for name in own.measured}
-        differing = [name for name in own.known_sizes if name not in read.same]
+        caps = {name: read.most(name) for name in target.measured}
+        differing = [name for name in target.known_sizes if name not in read.same]
         if len(differing) > 1:
             raise UndividedError
         if differing:
             (name,) = differing
-            states = {each: CallState.of(own, {**read.same, name: each}, caps) for each in read.values(own, name)}
+            states = {size: CallState.of(target, {**read.same, name: size}, caps) for size in read.values(target, name)}
         else:
-            states = {0: CallState.of(own, read.same, caps)}
-        known = [size_weights(own, state.known_sizes) for state in states.values()]
-        most = {name: max(each[name] for each in known) for name in own.measured}
-        sums = {name: read.sum(name) for name in own.measured}
+            states = {0: CallState.of(target, read.same, caps)}
+        state_weights = [size_weights(target, state.known_sizes) for state in states.values()]
+        most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
+        sums = {name: read.sum(name) for name in target.measured}
         differs = sum(map(read.sum, differing), NOTHING)
         return cls(read.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs)
 
@@ -345,12 +345,12 @@ class _EvaluatedSite:
         ends = [self._place.number(self._site.most[name])] if name in self._site.most else []
         return min([self.sum(name), *ends])
 
-    def values(self, own: DividedAlgorithm, name: str) -> range:
+    def values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if they are too many."""
-        found = range(own.function.least[name], int(self.most(name).floor()) + 1)
-        if not 0 < len(found) <= MAX_RANGE:
+        candidates = range(target.function.least[name], int(self.most(name).floor()) + 1)
+        if not 0 < len(candidates) <= MAX_RANGE:
             raise UndividedError
-        return found
+        return candidates
 
 
 class _SharingPolicy(NamedTuple):
@@ -369,25 +369,25 @@ class DataDivisionBounds:
 
     def at(self, point: Mapping[str, int]) -> int:
         """Bound the lines fetched at sizes, Z and L. Raises UndividedError."""
-        known = [each for way in self._sharing_policies(point) if (each := self._at(point, way)) is not None]
-        if not known:
+        bounds = [bound for policy in self._sharing_policies(point) if (bound := self._at(point, policy)) is not None]
+        if not bounds:
             raise UndividedError
-        return min(known)
+        return min(bounds)
 
     def _sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
         """Yield distinct policies whose shared lines fit in the cache."""
-        for way in starmap(_SharingPolicy, product(Sharing, (True, False))):
-            table = self._policy_table(point["L"], way)
+        for policy in starmap(_SharingPolicy, product(Sharing, (True, False))):
+            table = self._policy_table(point["L"], policy)
             if (
                 table is not None
                 and table.kept <= point["Z"] // point["L"]
-                and (way.by_words or table.has_several_sizes)
+                and (policy.by_words or table.has_several_sizes)
             ):
-                yield way
+                yield policy
 
-    def _at(self, point: Mapping[str, int], way: _SharingPolicy) -> int | None:
+    def _at(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
-        table = self._policy_table(line, way)
+        table = self._policy_table(line, policy)
         if table is None:
             return None
         solving = FetchedLinesSolver(table.volumes, line=line, room=lines * line, making=table.local_arrays)
@@ -395,14 +395,14 @@ class DataDivisionBounds:
         try:
             return int((totals.at(self.algorithm, point) / line).floor())
         except (UndividedError, TooComplexError, RecursionError):
-            # More levels are called in each other than Python follows.
+            # Calls are nested more deeply than Python's recursion limit.
             return None
 
     @memoised
-    def _policy_table(self, line: int, way: _SharingPolicy) -> _PolicyTable | None:
+    def _policy_table(self, line: int, policy: _SharingPolicy) -> _PolicyTable | None:
         try:
             with budget(MAX_TERM_PRODUCTS, own=True):
-                return _build_policy_table(self.module, self.algorithm, line, way)
+                return _build_policy_table(self.module, self.algorithm, line, policy)
         except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
             return None
 
@@ -428,46 +428,46 @@ class _PolicyTable:
     @cached_property
     def local_arrays(self) -> Making:
         """A bound on the stack words of divided algorithms, independent of Z."""
-        made = {own: self.made[algorithm] for algorithm, own in self.lines.items() if algorithm in self.made}
+        made = {divided: self.made[algorithm] for algorithm, divided in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
         def stack_bound(state: CallState, end: fmpq) -> Concave:
-            own = made.get(state.own)
-            return Concave() if own is None else stack.bound(state._replace(own=own), end)
+            words = made.get(state.own)
+            return Concave() if words is None else stack.bound(state._replace(own=words), end)
 
         return stack_bound
 
 
-def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, way: _SharingPolicy) -> _PolicyTable:
+def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, policy: _SharingPolicy) -> _PolicyTable:
     require_accesses(module, algorithm)
     reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
     together = rows(module, reached)
-    streamed = Streamed(module, reached, line, together, way.sharing)
-    if way.sharing is Sharing.NESTED and not streamed.nested:
-        # The same as without.
+    streamed = Streamed(module, reached, line, together, policy.sharing)
+    if policy.sharing is Sharing.NESTED and not streamed.nested:
+        # No loop with inner loops shares lines: the policy equals that of innermost loops.
         raise UndividedError
-    lines = divided_algorithms(module, reached, streamed, together, line, way.by_words)
+    lines = divided_algorithms(module, reached, streamed, together, line, policy.by_words)
     callers = _non_recursive_callers(module, reached, streamed)
     makers: Mapping[s.Algorithm, NonRecursiveCaller] = {}
-    made: Mapping[s.Algorithm, DividedAlgorithm] = {}
+    stacks: Mapping[s.Algorithm, DividedAlgorithm] = {}
     if any(local_arrays(module, algorithm)):
         making = Made(module, reached, line)
-        made = divided_algorithms(module, reached, making, together, line, way.by_words, lines)
+        stacks = divided_algorithms(module, reached, making, together, line, policy.by_words, lines)
         makers = _non_recursive_callers(module, reached, making)
-        if any(made[each].measured != own.measured for each, own in lines.items() if each in made):
+        if any(stacks[callee].measured != divided.measured for callee, divided in lines.items() if callee in stacks):
             raise UndividedError
     around = {
-        each: replace(
-            own, given=parameter_words(module, each, together[each], line), made=makers[each].cost if makers else ZERO
+        root: replace(
+            form, given=parameter_words(module, root, together[root], line), made=makers[root].cost if makers else ZERO
         )
-        for each, own in callers.items()
+        for root, form in callers.items()
     }
-    return _PolicyTable(lines, made, around, streamed.lines)
+    return _PolicyTable(lines, stacks, around, streamed.lines)
 
 
 def _non_recursive_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
     """Summarise the first algorithm and those leading to recursive ones, unless recursive themselves."""
-    around = [each for each in reached if each is reached[0] or recurses(module, each)]
-    return {each: summarise_caller(module, each, model) for each in around if not component(module, each)}
+    around = [candidate for candidate in reached if candidate is reached[0] or recurses(module, candidate)]
+    return {caller: summarise_caller(module, caller, model) for caller in around if not component(module, caller)}

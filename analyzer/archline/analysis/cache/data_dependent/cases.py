@@ -34,10 +34,10 @@ class CallState(NamedTuple):
     caps: Caps = ()
 
     @classmethod
-    def of(cls, own: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
+    def of(cls, divided: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
         """Build the state of a call with known sizes, and caps on others."""
-        sizes = tuple(known[name] for name in own.known_sizes)
-        return cls(own, sizes, tuple((name, caps[name]) for name in own.non_increasing_sizes if name in caps))
+        sizes = tuple(known[name] for name in divided.known_sizes)
+        return cls(divided, sizes, tuple((name, caps[name]) for name in divided.non_increasing_sizes if name in caps))
 
     @property
     def known_sizes(self) -> dict[str, Poly]:
@@ -77,13 +77,13 @@ class CasesAtSizes:
 
 def given_at(state: CallState, line: int, end: fmpq) -> Concave:
     """Bound the words of a call's arguments, in whole lines, by its volume. Raises UndividedError."""
-    words, rest, apart = (each.substitute(state.known_sizes) for each in state.own.plain_words)
+    words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.plain_words)
     counts = size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
     held = by_volume(slopes, counts, dict(state.caps), end)
     scattered = Concave(held.start, tuple((width, slope * line) for width, slope in held.pieces))
     whole, single = (
-        each.with_line((constant_value(start), NOTHING), end) for each, start in ((held, rest), (scattered, apart))
+        bound.with_line((constant_value(start), NOTHING), end) for bound, start in ((held, rest), (scattered, apart))
     )
     return lesser(whole, single, end)
 
@@ -103,20 +103,20 @@ def _cases(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
         if between is None:
             continue
         lows, caps = between
-        low, high = (sum((counts[name] * each for name, each in ends.items()), NOTHING) for ends in (lows, caps))
+        low, high = (sum((counts[name] * size for name, size in ends.items()), NOTHING) for ends in (lows, caps))
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
             reading = _CaseReader(case, numbers, counts, caps, high)
-            calls = tuple(reading.call(each) for each in case.inner)
+            calls = tuple(reading.call(call) for call in case.inner)
             yield CaseAtSizes(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
 def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
     """The weight of each data-dependent size in the volume. Raises UndividedError."""
-    found = _positive_coefficients(own.plain_volume.substitute(numbers))
-    if found.keys() != own.measured:
+    weights = _positive_coefficients(own.plain_volume.substitute(numbers))
+    if weights.keys() != own.measured:
         raise UndividedError
-    return found
+    return weights
 
 
 def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
@@ -157,8 +157,8 @@ def _volume_range(
 
 def _constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
     """The values that are numbers at known sizes."""
-    found = (each.substitute(numbers) for each in values)
-    return [each.constant_term for each in found if each.is_constant]
+    evaluated = (value.substitute(numbers) for value in values)
+    return [value.constant_term for value in evaluated if value.is_constant]
 
 
 @record(eq=False)
@@ -178,7 +178,7 @@ class _CaseReader:
             raise UndividedError
         target = inner.target
         sizes = {name: _integer_value(inner.arguments[name].substitute(self.numbers)) for name in target.known_sizes}
-        caps = {name: self.caps[own] for name, own in inner.within.items() if own in self.caps}
+        caps = {name: self.caps[caller_size] for name, caller_size in inner.within.items() if caller_size in self.caps}
         volume = None if inner.share is not None else constant_value(inner.volume.substitute(self.numbers))
         return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or NOTHING)
 
@@ -189,7 +189,7 @@ class _CaseReader:
 
     def _linear_bound(self, value: Poly) -> Line:
         start, slope, sizes = self._linear_parts(value)
-        # Of sizes that add up to a volume, all may be the one that counts most.
+        # Sizes that add up to a volume may all be of the kind with the largest slope.
         return start, slope + max(sizes.values(), default=NOTHING)
 
     def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
@@ -204,8 +204,8 @@ class _CaseReader:
                     if number > 0:
                         sizes[name] = number / self.weights[name]
                 case _ if number > 0:
-                    own, rise = self._product(monomial)
-                    start, slope = start + number * own, slope + number * rise
+                    base, rise = self._product(monomial)
+                    start, slope = start + number * base, slope + number * rise
                 case _ if not all(self._nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
                 case _:
@@ -239,12 +239,12 @@ class _CaseReader:
         for place, (atom, power) in enumerate(monomial):
             if power < 0 or not self._nonnegative(atom):
                 raise UndividedError
-            own, rise = self._atom(atom)
-            most = own + rise * self.high
+            base, rise = self._atom(atom)
+            most = base + rise * self.high
             if place:
                 start, slope = start * most**power, slope * most**power
             else:
-                start, slope = own * most ** (power - 1), rise * most ** (power - 1)
+                start, slope = base * most ** (power - 1), rise * most ** (power - 1)
         return start, slope
 
     def _atom(self, atom: Atom) -> Line:
@@ -252,16 +252,16 @@ class _CaseReader:
             case Symbol(name=name) if name in self.weights:
                 return NOTHING, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
-                lines = (self._linear_bound(each.substitute(self.numbers)) for each in upper)
-                return min(lines, key=lambda each: each[0] + each[1] * self.high)
+                lines = (self._linear_bound(bound.substitute(self.numbers)) for bound in upper)
+                return min(lines, key=lambda line: line[0] + line[1] * self.high)
             case a.CeilLog2(argument=argument):
-                own, rise = self._linear_bound(argument)
-                return fmpq((int((own + rise * self.high).ceil()) - 1).bit_length()), NOTHING
+                base, rise = self._linear_bound(argument)
+                return fmpq((int((base + rise * self.high).ceil()) - 1).bit_length()), NOTHING
             case a.PositivePart(argument=argument):
                 return self._linear_bound(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
-                own, rise = self._linear_bound(argument)
-                return own / modulus.constant_term, rise / modulus.constant_term
+                base, rise = self._linear_bound(argument)
+                return base / modulus.constant_term, rise / modulus.constant_term
             case _:
                 raise UndividedError
 
@@ -290,31 +290,31 @@ class ConcaveSolver(ABC):
 
     def bound(self, state: CallState, end: fmpq) -> Concave:
         """Bound the cost of calls of volumes up to `end`. Raises UndividedError."""
-        known = self._found.get(state)
-        if known is not None and known[0] >= end:
-            return known[1]
+        cached = self._found.get(state)
+        if cached is not None and cached[0] >= end:
+            return cached[1]
         if state in self._active or len(self._found) > MAX_STATES:
             raise UndividedError
         self._active.add(state)
         try:
-            found = self._solve(state, end)
+            solution = self._solve(state, end)
         finally:
             self._active.remove(state)
-        self._found[state] = end, found
-        return found
+        self._found[state] = end, solution
+        return solution
 
     def _solve(self, state: CallState, end: fmpq) -> Concave:
         cases = [case for case in self.volumes.cases(state, end) if not _passes_on(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
-        known, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
+        solved, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
         share = max((call.share for call in calls if call.state == state), default=NOTHING)
         while done is not None:
-            # Calls of itself have volumes up to which it is known.
+            # Recursive calls have volumes up to which the bound is solved.
             if share == 1 or (share and not done):
                 raise UndividedError
             following = min(end, done / share) if share else end
-            at_call = partial(self._at_call, state, known, end)
+            at_call = partial(self._at_call, state, solved, end)
             points = [
                 point
                 for case in cases
@@ -322,15 +322,15 @@ class ConcaveSolver(ABC):
                 for whole in self._case_bounds(case, at_call)
                 for point in whole.points(max(done, case.low), min(following, case.high))
             ]
-            known = covering([*known.points(NOTHING, done), *points])
+            solved = covering([*solved.points(NOTHING, done), *points])
             done = following if following < end else None
-        return known
+        return solved
 
-    def _at_call(self, caller: CallState, known: Concave, end: fmpq, call: CallAtSizes) -> Concave:
+    def _at_call(self, caller: CallState, solved: Concave, end: fmpq, call: CallAtSizes) -> Concave:
         """Bound the cost of a call by its volume; a constant if the volume is a number."""
         if call.volume is not None:
             return Concave(self.bound(call.state, call.volume).at(call.volume))
-        return known if call.state == caller else self.bound(call.state, call.share * end)
+        return solved if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
     def _base_bound(
@@ -388,13 +388,13 @@ class FetchedLinesSolver(ConcaveSolver):
         return covering(points), max(first, most) if most < end else None
 
     def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
-        start = sum((each.count * at_call(each).start for each in case.calls if each.volume is not None), NOTHING)
-        varying = [each for each in case.calls if each.volume is None for _ in range(each.count)]
+        start = sum((call.count * at_call(call).start for call in case.calls if call.volume is not None), NOTHING)
+        varying = [call for call in case.calls if call.volume is None for _ in range(call.count)]
         if case.share is not None:
-            # What they have adds up to no more than that part.
+            # The volumes of these calls add up to at most this part of the caller's.
             inner = together(map(at_call, varying)).stretched(case.share)
         else:
-            inner = added([at_call(each).stretched(each.share) for each in varying])
+            inner = added([at_call(call).stretched(call.share) for call in varying])
         yield added([inner, case.cost, Concave(start)])
 
 

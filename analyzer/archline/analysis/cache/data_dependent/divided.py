@@ -30,7 +30,7 @@ from archline.recurrences.exact.at_call import sizes_of_call
 from archline.recurrences.exact.transitions import Transition, steps_of
 from archline.recurrences.model import SizeFunction
 
-SHARES = tuple(fmpq(*each) for each in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
+SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
 """The shares of a volume that are tried as upper bounds for calls."""
 
 
@@ -99,16 +99,16 @@ class DividedAlgorithm:
     @cached_property
     def non_increasing_sizes(self) -> tuple[str, ...]:
         """The measured sizes that never increase in recursive calls."""
-        inner = [each for case in self.cases for each in case.inner]
-        if any(self in each.target.reachable for each in inner if each.target is not self):
+        inner = [call for case in self.cases for call in case.inner]
+        if any(self in call.target.reachable for call in inner if call.target is not self):
             return ()
-        own = [each.within for each in inner if each.target is self and each.share is not None]
-        return tuple(name for name in sorted(self.measured) if all(each.get(name) == name for each in own))
+        mappings = [call.within for call in inner if call.target is self and call.share is not None]
+        return tuple(name for name in sorted(self.measured) if all(mapping.get(name) == name for mapping in mappings))
 
     @property
     def reachable(self) -> set[DividedAlgorithm]:
         """All algorithms that it calls, directly or indirectly."""
-        return {*call_graph.reached(lambda one: [each.target for case in one.cases for each in case.inner], self)}
+        return {*call_graph.reached(lambda form: [call.target for case in form.cases for call in case.inner], self)}
 
     @cached_property
     def known_sizes(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def divided_algorithms(
     rows: Rows,
     line: int,
     by_words: bool,
-    known: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
+    adopted: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
 ) -> dict[s.Algorithm, DividedAlgorithm]:
     """Extract the divided form of all recursive algorithms that are reached, with their costs.
 
@@ -141,19 +141,19 @@ def divided_algorithms(
                 of[algorithm] = function.name
                 functions[function.name] = function
     measured = _data_dependent_sizes(
-        functions, {of[each]: other.measured for each, other in (known or {}).items() if each in of}
+        functions, {of[source]: form.measured for source, form in (adopted or {}).items() if source in of}
     )
     for original, name in of.items():
-        function, own = functions[name], measured[name]
-        if len(function.parameters) > len(function.least) or not own.isdisjoint(function.facts.rewrites):
+        function, data_sizes = functions[name], measured[name]
+        if len(function.parameters) > len(function.least) or not data_sizes.isdisjoint(function.facts.rewrites):
             raise UndividedError
-        words, rest, apart = _parameter_word_parts(module, original, rows[original], own, line)
-        volume = words if by_words else total(_weighted_size(each, function) for each in sorted(own))
-        if known is not None and original in known:
-            volume = known[original].volume
-        result[name] = DividedAlgorithm(function, own, volume, words, rest, apart)
-    for each in result.values():
-        each.cases = tuple(_division_cases(each, result))
+        words, rest, apart = _parameter_word_parts(module, original, rows[original], data_sizes, line)
+        volume = words if by_words else total(_weighted_size(size, function) for size in sorted(data_sizes))
+        if adopted is not None and original in adopted:
+            volume = adopted[original].volume
+        result[name] = DividedAlgorithm(function, data_sizes, volume, words, rest, apart)
+    for divided in result.values():
+        divided.cases = tuple(_division_cases(divided, result))
     return {original: result[name] for original, name in of.items()}
 
 
@@ -185,7 +185,7 @@ def _data_dependent_sizes(
                 for call in _calls_in(equation.value, functions):
                     target = functions[call.function]
                     given = zip(target.parameters, call.arguments, strict=True)
-                    new = {each for each, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
+                    new = {size for size, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
                     result[call.function] |= new
         if result == before:
             return result
@@ -231,9 +231,9 @@ def _parameter_word_parts(
             continue
         *outer, row = (static_value(extent, scope) for extent in shape)
         filled = row + (2 * line - 2) if parameter.name in in_rows else row.scaled(line)
-        varying, known = _split_terms(reduce(mul, outer, filled), measured)
-        volume, rest = volume + varying, rest + known
-        apart = apart + (_split_terms(row, measured)[1].scaled(line) if varying and not outer else known)
+        varying, fixed = _split_terms(reduce(mul, outer, filled), measured)
+        volume, rest = volume + varying, rest + fixed
+        apart = apart + (_split_terms(row, measured)[1].scaled(line) if varying and not outer else fixed)
     return volume, rest, apart
 
 
@@ -247,23 +247,23 @@ def _split_terms(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
     return Poly(varying), value - Poly(varying)
 
 
-def _division_cases(divided: DividedAlgorithm, others: Mapping[str, DividedAlgorithm]) -> Iterator[DivisionCase]:
+def _division_cases(divided: DividedAlgorithm, by_name: Mapping[str, DividedAlgorithm]) -> Iterator[DivisionCase]:
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
         for step in steps_of(equation, upper=True):
             inner = [
-                _divided_call(step, divided, others[call.function], factor, call, decided)
+                _divided_call(step, divided, by_name[call.function], factor, call, decided)
                 for factor, call in step.calls
             ]
-            volumes = [factor * each for (factor, _), (_, each) in zip(step.calls, inner, strict=True)]
+            volumes = [factor * volume for (factor, _), (_, volume) in zip(step.calls, inner, strict=True)]
             whole, bounds = sum(volumes, ZERO), step.facts.bounds
             yield DivisionCase(
                 tuple(map(restore, equation.known)),
                 step.facts,
                 {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
                 restore(step.forcing),
-                tuple(each for each, _ in inner),
+                tuple(call for call, _ in inner),
                 _largest_share(whole, divided.volume, step.facts),
             )
 
@@ -294,10 +294,10 @@ def _within(
 ) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
-            # The one of the same name first: recursion keeps to it.
-            for own in sorted(caller.measured, key=lambda each: (each != name, each)):
-                if step.facts.nonnegative(Poly.symbol(own) - value):
-                    yield name, own
+            # The size of the same name is tried first, as recursion usually passes it on.
+            for size in sorted(caller.measured, key=lambda candidate: (candidate != name, candidate)):
+                if step.facts.nonnegative(Poly.symbol(size) - value):
+                    yield name, size
                     break
 
 

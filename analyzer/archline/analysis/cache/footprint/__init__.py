@@ -1,5 +1,7 @@
 """Count footprints: the distinct lines that references touch in a window of iterations.
 
-`references` builds references and splits their loops, `upper` and `union` bound the lines of one reference and
-of a group, and `lower`, `project` and `windows` count the lines that a window touches for certain.
+`build_references` groups accesses to `Reference` objects, and `group_footprint` returns the footprint of some in
+a window; `residency` and `upper` call both. A `FootprintLowerBound` counts lines that a window touches for
+certain, for `lower.segments`. `references` builds references and splits their loops, `upper` and `union` bound
+the lines of one reference and of a group, and `lower`, `project` and `windows` count certain lines.
 """

@@ -74,52 +74,52 @@ class FootprintLowerBound:
     @cached_property
     def parts(self) -> list[CertainRegion]:
         """The regions that remain when all inner loops and conditions are projected out, one for each choice."""
-        turns, known = self._loops, self._loop_facts
-        needs = ways_all_at_least_zero(self.spot.when, known[-1])
-        ways = [TouchedBox(self.spot.box, each) for each in islice(needs, MAX_WAYS)]
+        turns, facts = self._loops, self._loop_facts
+        needs = ways_all_at_least_zero(self.spot.when, facts[-1])
+        ways = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_WAYS)]
         for place in reversed(range(len(self.windows.outer), len(turns))):
-            after = [self._taking.project_out(way, turns[place], known[place]) for way in ways]
-            # The first of each way, then the second ones.
-            ways = [each for row in zip_longest(*after) for each in row if each is not None and each.possible]
+            after = [self._taking.project_out(way, turns[place], facts[place]) for way in ways]
+            # The first region of each choice, then the second ones.
+            ways = [region for row in zip_longest(*after) for region in row if region is not None and region.possible]
             ways = ways[:MAX_WAYS]
         return [CertainRegion(self, way) for way in ways]
 
-    def row_facts(self, seen: TouchedBox) -> list[Facts]:
+    def row_facts(self, region: TouchedBox) -> list[Facts]:
         """List the facts around each of the rows, from the outermost in, and in the last one."""
         around = [self._loop_facts[len(self.windows.outer)]]
-        for row in reversed(seen.rows):
+        for row in reversed(region.rows):
             around.append(facts_in_iteration(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
         return around
 
-    def total_bounds(self, seen: TouchedBox, words: bool) -> list[Poly]:
+    def total_bounds(self, region: TouchedBox, words: bool) -> list[Poly]:
         """List lower bounds on the lines of each window, or on words/L if `words`, summed over all windows."""
-        return [bound for bound in dict.fromkeys(self._bounds(seen, words)) if bound]
+        return [bound for bound in dict.fromkeys(self._bounds(region, words)) if bound]
 
-    def _bounds(self, seen: TouchedBox, only_words: bool) -> Iterator[Poly]:
+    def _bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
         """Sum lines over rows and windows: whole lines if a closed form exists, else words/L, or rows."""
-        around = self.row_facts(seen)
-        rows, words = self._amount(seen, around[-1])
+        around = self.row_facts(region)
+        rows, words = self._amount(region, around[-1])
         if not only_words:
             wholes = [
-                self._sum_over_rows(seen, rows * bound, around, _exact_sum) for bound in _line_bounds(seen, words)
+                self._sum_over_rows(region, rows * bound, around, _exact_sum) for bound in _line_bounds(region, words)
             ]
             yield from filter(None, wholes)
             if any(wholes) or words == ONE:
                 return
         bounded = self._sum_over_rows(
-            seen, rows * words * (ONE if self.contiguous_dimension is None else PER_LINE), around, _sum_lower_bound
+            region, rows * words * (ONE if self.contiguous_dimension is None else PER_LINE), around, _sum_lower_bound
         )
         if bounded is not None:
             yield bounded
-        if not only_words and not any(row.variable in words.names for row in seen.rows):
-            some = replace(seen, needs=(*seen.needs, words - 1))
+        if not only_words and not any(row.variable in words.names for row in region.rows):
+            some = replace(region, needs=(*region.needs, words - 1))
             one_each = self._sum_over_rows(some, rows, around, _sum_lower_bound)
             if one_each is not None:
                 yield one_each
 
-    def _amount(self, seen: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
+    def _amount(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
         rows, words = ONE, ONE
-        for dimension, interval in enumerate(seen.box):
+        for dimension, interval in enumerate(region.box):
             if interval is None:
                 continue
             width = facts.positive_part(a.as_gaps(interval[1] - interval[0]))
@@ -127,17 +127,17 @@ class FootprintLowerBound:
                 words = width
             else:
                 rows = rows * width
-        return rows, words if seen.spaced is None else seen.spaced[0]
+        return rows, words if region.spaced is None else region.spaced[0]
 
-    def _sum_over_rows(self, seen: TouchedBox, each: Poly, around: list[Facts], add: _Add) -> Poly | None:
+    def _sum_over_rows(self, region: TouchedBox, amount: Poly, around: list[Facts], add: _Add) -> Poly | None:
         """Sum an amount of each row over rows and windows; None without a closed form."""
         try:
             with effort.budget(BUDGET):
-                for row, facts in zip(seen.rows, reversed(around[:-1]), strict=True):
-                    each = add(each, WindowLoop(row.variable, row.lo, row.hi), facts)
+                for row, facts in zip(region.rows, reversed(around[:-1]), strict=True):
+                    amount = add(amount, WindowLoop(row.variable, row.lo, row.hi), facts)
                 if self.contiguous_dimension is None:
-                    each = self._elements(each)
-                total = self._over_windows(seen.needs, each, add)
+                    amount = self._elements(amount)
+                total = self._over_windows(region.needs, amount, add)
                 return total if len(total.terms) <= MAX_TERMS else None
         except (UnresolvedError, TooComplexError):
             return None
@@ -149,19 +149,18 @@ class FootprintLowerBound:
 
     def _over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _Add) -> Poly:
         for turn, facts in zip(reversed(self.windows.outer), reversed(self._outside), strict=True):
-            kept = clip_loop(needs, turn, facts)
-            if kept is None:
+            clipped = clip_loop(needs, turn, facts)
+            if clipped is None:
                 total = polynomial.product((total, *map(a.at_least_zero, needs)))
                 needs = ()
             else:
-                turn, needs = kept
+                turn, needs = clipped
             total = add(total, WindowLoop(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
         left = [need for need in needs if not self.windows.facts.nonnegative(need)]
         return polynomial.product((total, *map(a.at_least_zero, left)))
 
     @property
     def _outside(self) -> list[Facts]:
-        """The facts around each outer loop."""
         return self._loop_facts[: len(self.windows.outer)]
 
 
@@ -176,7 +175,7 @@ class CertainRegion:
     def hull(self) -> list[HalfOpenInterval | None]:
         """An interval of each dimension that contains the region in all rows of a window; None if unknown."""
         rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
-        return [self._simplified_ends(each or rows.get(dimension)) for dimension, each in enumerate(self.seen.box)]
+        return [self._simplified_ends(ends or rows.get(dimension)) for dimension, ends in enumerate(self.seen.box)]
 
     def _simplified_ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
         """Extend an interval over all rows that move it; None if its ends are not monotone."""
@@ -191,14 +190,14 @@ class CertainRegion:
     def apart_from(self, other: CertainRegion, rows: bool) -> bool:
         """Test whether two regions have no element in common in any window; if `rows`, no row in common."""
         along, facts = self.least.contiguous_dimension, self.least.row_facts(self.seen)[0]
-        for dimension, (one, two) in enumerate(zip(self.hull, other.hull, strict=True)):
+        for dimension, (ours, theirs) in enumerate(zip(self.hull, other.hull, strict=True)):
             if rows and dimension == along:
                 continue
             if self._by_turns(other, dimension):
                 return not rows or along is not None
-            if one is None or two is None:
+            if ours is None or theirs is None:
                 continue
-            if facts.nonnegative(two[0] - one[1]) or facts.nonnegative(one[0] - two[1]):
+            if facts.nonnegative(theirs[0] - ours[1]) or facts.nonnegative(ours[0] - theirs[1]):
                 return not rows or along is not None
         return False
 
@@ -226,12 +225,12 @@ class CertainRegion:
         return self.least.total_bounds(self.seen, True)
 
 
-def _line_bounds(seen: TouchedBox, words: Poly) -> Iterator[Poly]:
+def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
     """Bound the lines of a row's elements from below; spaced elements have a line each, or fill all lines between."""
-    if seen.spaced is None:
+    if region.spaced is None:
         yield a.ceil_div(words, LINE)
         return
-    count, step = seen.spaced
+    count, step = region.spaced
     yield a.minimum(count, a.ceil_div(step * (count - 1) + 1, LINE))
     yield a.ceil_div(count, a.ceil_div(LINE, step))
 
@@ -260,5 +259,5 @@ def _exact_sum(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
 
 def _sum_lower_bound(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """Bound the sum of a nonnegative amount over a loop from below."""
-    found = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
-    return ZERO if found is None or turn.variable in found.names else found
+    bound = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
+    return ZERO if bound is None or turn.variable in bound.names else bound

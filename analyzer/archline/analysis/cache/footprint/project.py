@@ -64,22 +64,22 @@ class TouchedBox:
 
     def at(self, name: str, value: Poly) -> TouchedBox:
         """Fix a loop variable to a value."""
-        return self.with_expressions(lambda each: each.substitute({name: value}))
+        return self.with_expressions(lambda expression: expression.substitute({name: value}))
 
     def with_expressions(self, change: Callable[[Poly], Poly]) -> TouchedBox:
         """Map all expressions of the region."""
 
-        def mapped(interval: HalfOpenInterval) -> HalfOpenInterval:
+        def map_interval(interval: HalfOpenInterval) -> HalfOpenInterval:
             return change(interval[0]), change(interval[1])
 
         return TouchedBox(
-            tuple(each and mapped(each) for each in self.box),
+            tuple(interval and map_interval(interval) for interval in self.box),
             tuple(map(change, self.needs)),
             tuple(
-                RowsAlongLoop(row.dimension, row.variable, *mapped((row.lo, row.hi)), change(row.place))
+                RowsAlongLoop(row.dimension, row.variable, *map_interval((row.lo, row.hi)), change(row.place))
                 for row in self.rows
             ),
-            self.spaced and mapped(self.spaced),
+            self.spaced and map_interval(self.spaced),
         )
 
     def floors_of(self, name: str) -> list[a.Floor]:
@@ -106,58 +106,58 @@ class LoopProjection:
         """The dimension along which elements share lines; None in Z-Morton order, where only elements count."""
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
-    def project_out(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
+    def project_out(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
         """Yield regions that all iterations touch together, or all of one remainder, or a single iteration."""
-        floors = seen.floors_of(turn.variable)
+        floors = region.floors_of(turn.variable)
         period = _remainder_period(floors, turn.variable)
         for first in range(period) if 1 < period <= MAX_PERIOD else ():
-            every = seen.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
+            every = region.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - first, Poly.constant(period))
             if every.possible and not every.floors_of(turn.variable):
                 yield from self.project_out(every, WindowLoop(turn.variable, ZERO, end), facts)
         if not period and (stretch := _constant_quotient_range(floors, turn, facts)) is not None:
-            part, known = stretch
-            alike = seen.with_expressions(lambda each: each.map_atoms(known.get))
+            part, quotients = stretch
+            alike = region.with_expressions(lambda expression: expression.map_atoms(quotients.get))
             if not alike.floors_of(turn.variable):
                 yield from self.project_out(alike, part, facts)
-        kept = clip_loop(seen.needs, turn, facts)
-        if kept is not None:
-            turn, needs = kept
-            seen = replace(seen, needs=needs)
+        clipped = clip_loop(region.needs, turn, facts)
+        if clipped is not None:
+            turn, needs = clipped
+            region = replace(region, needs=needs)
             some = at_least_zero(turn.hi - turn.lo - 1, facts)
-            dimensions, rows, spaced = seen.uses(turn.variable)
+            dimensions, rows, spaced = region.uses(turn.variable)
             if not dimensions and not rows and not spaced:
-                yield replace(seen, needs=(*needs, *some))
+                yield replace(region, needs=(*needs, *some))
                 return
-            if turn.variable not in self.array.within and not _is_alternating(seen, turn):
-                joined = () if spaced else tuple(self._merge_overlapping(seen, turn, some, facts))
-                way = None if joined else self._row_per_iteration(seen, turn, facts)
+            if turn.variable not in self.array.within and not _is_alternating(region, turn):
+                joined = () if spaced else tuple(self._merge_overlapping(region, turn, some, facts))
+                way = None if joined else self._row_per_iteration(region, turn, facts)
                 if not joined and not spaced:
-                    way = way or self._by_rows(seen, turn, facts)
-                    way = way or (None if rows else self._spaced_words(seen, turn, facts))
+                    way = way or self._by_rows(region, turn, facts)
+                    way = way or (None if rows else self._spaced_words(region, turn, facts))
                 ways = joined or ((way,) if way else ())
                 if ways:
                     yield from ways
                     return
-        for value, trips in self._iterations(seen, turn, facts):
-            fixed = seen.at(turn.variable, value)
+        for value, trips in self._iterations(region, turn, facts):
+            fixed = region.at(turn.variable, value)
             yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
-    def _iterations(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
+    def _iterations(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """Yield iterations that may touch most, each with the trip count that it requires.
 
         Candidates are the first, the last and the middle one, and a neighbour if the region alternates.
         """
-        dimensions, rows, spaced = seen.uses(turn.variable)
-        ends = [interval for place in dimensions if (interval := seen.box[place])]
-        ends += [(seen.rows[place].lo, seen.rows[place].hi) for place in rows]
+        dimensions, rows, spaced = region.uses(turn.variable)
+        ends = [interval for place in dimensions if (interval := region.box[place])]
+        ends += [(region.rows[place].lo, region.rows[place].hi) for place in rows]
         widths = [high - low for low, high in ends]
-        widths += [seen.spaced[0], -seen.spaced[1]] if spaced and seen.spaced else []
+        widths += [region.spaced[0], -region.spaced[1]] if spaced and region.spaced else []
         inside = with_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
         shrinks, grows = (all(inside.nonnegative(step.scaled(sign)) for step in steps) for sign in (-1, 1))
-        beside = int(_is_alternating(seen, turn))
+        beside = int(_is_alternating(region, turn))
         if not grows or shrinks:
             yield from ((turn.lo + place, place + 1) for place in range(1 + beside))
         if not shrinks:
@@ -166,89 +166,90 @@ class LoopProjection:
             yield turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2)), 1
 
     def _merge_overlapping(
-        self, seen: TouchedBox, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts
+        self, region: TouchedBox, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts
     ) -> Iterator[TouchedBox]:
         """Merge the intervals of consecutive iterations if they overlap or touch."""
-        dimensions, rows, _ = seen.uses(turn.variable)
+        dimensions, rows, _ = region.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
             return
         if dimensions:
-            interval = seen.box[dimensions[0]]
-        elif turn.variable in seen.rows[rows[0]].place.names:
+            interval = region.box[dimensions[0]]
+        elif turn.variable in region.rows[rows[0]].place.names:
             return
         else:
-            interval = seen.rows[rows[0]].lo, seen.rows[rows[0]].hi
+            interval = region.rows[rows[0]].lo, region.rows[rows[0]].hi
         assert interval is not None
-        joint = union(interval, turn, _with_rows(facts, turn, seen, interval))
+        joint = union(interval, turn, _with_rows(facts, turn, region, interval))
         if joint is None:
             return
         low, high = joint
         more = high - low - turn.hi + turn.lo
-        # An empty loop gives an interval without places only where every iteration adds one: where loops around
-        # decide, so many places come first.
-        if not more or (any(self.variables & each.names for each in some) and facts.nonnegative(more)):
-            yield _with_interval(seen, dimensions, rows, (low, high - more), ())
+        # An interval of one subscript for each iteration is empty if the loop is, so that it needs no condition.
+        if not more or (any(self.variables & need.names for need in some) and facts.nonnegative(more)):
+            yield _with_interval(region, dimensions, rows, (low, high - more), ())
         if more:
-            yield _with_interval(seen, dimensions, rows, joint, some)
+            yield _with_interval(region, dimensions, rows, joint, some)
 
-    def _row_per_iteration(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _row_per_iteration(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as one row for each iteration; None if the loop does not select rows."""
-        for dimension, interval in enumerate(seen.box):
+        for dimension, interval in enumerate(region.box):
             if dimension == self.contiguous_dimension or interval is None or interval[1] - interval[0] != ONE:
                 continue
             slope = slope_of(interval[0], turn.variable)
-            others = interval[0].names & {row.variable for row in seen.rows}
+            others = interval[0].names & {row.variable for row in region.rows}
             if slope is None or others or not (facts.positive(slope) or facts.positive(-slope)):
                 continue
-            box = tuple(None if place == dimension else each for place, each in enumerate(seen.box))
+            box = tuple(None if place == dimension else ends for place, ends in enumerate(region.box))
             row = RowsAlongLoop(dimension, turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
-            return replace(seen, box=box, rows=(*seen.rows, row))
+            return replace(region, box=box, rows=(*region.rows, row))
         return None
 
-    def _by_rows(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _by_rows(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Convert columns that end at different rows to intervals of each row.
 
         If row r is touched for lo <= r < v + e, the iterations v > r - e touch it, which are neighbours in the
         row.
         """
-        dimensions, rows, _ = seen.uses(turn.variable)
-        other = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
-        if rows or len(dimensions) != 2 or len(other) != 1:
+        dimensions, rows, _ = region.uses(turn.variable)
+        row_dimensions = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
+        if rows or len(dimensions) != 2 or len(row_dimensions) != 1:
             return None
-        column, interval = seen.box[self.contiguous_dimension or 0], seen.box[other[0]]
+        column, interval = region.box[self.contiguous_dimension or 0], region.box[row_dimensions[0]]
         if column is None or interval is None or column[1] - column[0] != ONE:
             return None
-        if any(_mentions_symbol(interval, row.variable) or _mentions_symbol(column, row.variable) for row in seen.rows):
+        if any(
+            _mentions_symbol(interval, row.variable) or _mentions_symbol(column, row.variable) for row in region.rows
+        ):
             return None
         name = f"{turn.variable} row"
         slope = slope_of(column[0], turn.variable)
-        known = _rows_and_turns(interval, turn, Poly.symbol(name))
-        if slope not in (ONE, -ONE) or known is None:
+        converted = _rows_and_turns(interval, turn, Poly.symbol(name))
+        if slope not in (ONE, -ONE) or converted is None:
             return None
-        (first, last), part = known
+        (first, last), part = converted
         inside = facts.with_symbol(name, (first,), (last - 1,))
         lo, hi = inside.maximum(turn.lo, part[0] or turn.lo), inside.minimum(turn.hi, part[1] or turn.hi)
         ends = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
         low, high = (column[0].substitute({turn.variable: end}) for end in ends)
-        box = list(seen.box)
-        box[self.contiguous_dimension or 0], box[other[0]] = (low, high + 1), None
-        row = RowsAlongLoop(other[0], name, first, facts.maximum(first, last), Poly.symbol(name))
-        return replace(seen, box=tuple(box), rows=(*seen.rows, row))
+        box = list(region.box)
+        box[self.contiguous_dimension or 0], box[row_dimensions[0]] = (low, high + 1), None
+        row = RowsAlongLoop(row_dimensions[0], name, first, facts.maximum(first, last), Poly.symbol(name))
+        return replace(region, box=tuple(box), rows=(*region.rows, row))
 
-    def _spaced_words(self, seen: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as elements of one row at a constant distance in words."""
-        dimensions, _, _ = seen.uses(turn.variable)
-        interval = seen.box[dimensions[0]]
+        dimensions, _, _ = region.uses(turn.variable)
+        interval = region.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
             return None
         slope = slope_of(interval[0], turn.variable)
-        if slope is None or interval[0].names & {row.variable for row in seen.rows}:
+        if slope is None or interval[0].names & {row.variable for row in region.rows}:
             return None
         step = slope if facts.positive(slope) else -slope
         if not facts.positive(step):
             return None
-        box = tuple(None if place == dimensions[0] else each for place, each in enumerate(seen.box))
-        return replace(seen, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
+        box = tuple(None if place == dimensions[0] else ends for place, ends in enumerate(region.box))
+        return replace(region, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
 def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
@@ -268,43 +269,43 @@ def _constant_quotient_range(
 ) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
     """The initial iterations in which all quotients keep their first value, with these values."""
     hi = turn.hi
-    known: dict[Atom, Poly] = {}
+    quotients: dict[Atom, Poly] = {}
     for floor in floors:
         if slope_of(floor.argument, turn.variable) != ONE or turn.variable in floor.modulus.names:
             return None
         first = floor.argument.substitute({turn.variable: turn.lo})
-        known[floor] = facts.simplify(a.floor_div(first, floor.modulus))
-        hi = facts.minimum(hi, turn.lo + floor.modulus * (known[floor] + 1) - first)
-    return (WindowLoop(turn.variable, turn.lo, hi), known) if a.is_integral(hi) else None
+        quotients[floor] = facts.simplify(a.floor_div(first, floor.modulus))
+        hi = facts.minimum(hi, turn.lo + floor.modulus * (quotients[floor] + 1) - first)
+    return (WindowLoop(turn.variable, turn.lo, hi), quotients) if a.is_integral(hi) else None
 
 
-def _is_alternating(seen: TouchedBox, turn: WindowLoop) -> bool:
+def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
     """Test whether the region of an iteration jumps back and forth, as remainders do."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
-        for interval in seen.box
+        for interval in region.box
         if interval is not None
         for atom in interval[0].atoms()
     )
 
 
 def _with_interval(
-    seen: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
+    region: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
 ) -> TouchedBox:
     """Replace the interval of the only dimension or row that moves, and add needs."""
-    needs = (*seen.needs, *needs)
+    needs = (*region.needs, *needs)
     if dimensions:
-        box = tuple(interval if place == dimensions[0] else each for place, each in enumerate(seen.box))
-        return replace(seen, box=box, needs=needs)
-    ranges = list(seen.rows)
+        box = tuple(interval if place == dimensions[0] else ends for place, ends in enumerate(region.box))
+        return replace(region, box=box, needs=needs)
+    ranges = list(region.rows)
     ranges[rows[0]] = replace(ranges[rows[0]], lo=interval[0], hi=interval[1])
-    return replace(seen, rows=tuple(ranges), needs=needs)
+    return replace(region, rows=tuple(ranges), needs=needs)
 
 
-def _with_rows(facts: Facts, turn: WindowLoop, seen: TouchedBox, interval: HalfOpenInterval) -> Facts:
+def _with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
     """Facts of an iteration with a successor, for all values of the row variables."""
     facts = with_loop_bounds(turn, facts, 2)
-    for row in reversed(seen.rows):
+    for row in reversed(region.rows):
         if _mentions_symbol(interval, row.variable):
             facts = facts.with_symbol(row.variable, (row.lo,), (row.hi - 1,))
     return facts

@@ -58,7 +58,7 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
             facts,
             tuple(members),
             tuple(orders),
-            moves=2 if traffic and any(each.written for each in members) else 1,
+            moves=2 if traffic and any(member.written for member in members) else 1,
         )
         for array, chain, members, orders in groups
     ]
@@ -67,14 +67,14 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
 def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
     """Test whether an access is to the same row as a group of accesses, and near them."""
     first = members[0]
-    # What the data decides twice are two places, but for one that moves along a row.
+    # Two data-dependent subscripts are two places, unless both follow one walk along a row.
     same = access.walk is not None and access.walk == first.walk
-    for dimension, (own, other) in enumerate(zip(access.place, first.place, strict=True)):
-        if own is None or other is None:
-            if own is not other or dimension != along or not same:
+    for dimension, (subscript, base) in enumerate(zip(access.place, first.place, strict=True)):
+        if subscript is None or base is None:
+            if subscript is not base or dimension != along or not same:
                 return False
             continue
-        apart = own - other
+        apart = subscript - base
         if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
             return False
     return True
@@ -85,13 +85,13 @@ def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval
     result: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
-        known = [place for place in places if place is not None]
-        if len(known) < len(places):
+        subscripts = [place for place in places if place is not None]
+        if len(subscripts) < len(places):
             walk, part = members[0].walk, members[0].parts[dimension]
             result.append(part if walk is None or dimension != contiguous_dimension(array) else walk.bounds)
             continue
-        shifts = [(place - known[0]).constant_term for place in known]
-        result.append((known[0] + min(shifts), known[0] + max(shifts)))
+        shifts = [(place - subscripts[0]).constant_term for place in subscripts]
+        result.append((subscripts[0] + min(shifts), subscripts[0] + max(shifts)))
     return tuple(result)
 
 
@@ -106,7 +106,7 @@ class LoopSide:
     def range(self, facts: Facts) -> tuple[Poly, Poly]:
         """Return the range of the loop on this side."""
         lo, hi = self.loop.lo, self.loop.hi
-        # Where nothing is left, both are at the end: then the smallest range around several is not larger.
+        # An empty side begins and ends at the end, so that the hull of several ranges does not grow.
         if self.below:
             hi = facts.minimum(hi, self.end)
             return facts.minimum(lo, hi), hi
@@ -138,7 +138,7 @@ class IndexSetSplitter:
         if entry is None:
             return None
         (low, high), end = entry, Poly.symbol(self.symbol)
-        # Of places that are all on the other side none is left.
+        # A reference that lies on the other side becomes empty.
         if below:
             high = twin.facts.minimum(high, end - 1)
         else:
@@ -158,22 +158,22 @@ class IndexSetSplitter:
         within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
         if key not in self._facts:
-            found: dict[str, Bounds] = {}
+            extended: dict[str, Bounds] = {}
             for name, bounds in facts.bounds.items():
                 if name == first:
                     # Bounds of all counters may be in terms of the symbol.
-                    found[self.symbol] = self.within
-                found[name] = within.bounds(bounds) if within and name == within.loop.variable else bounds
-            found.setdefault(self.symbol, self.within)
-            # The facts are kept with what was found: another object may not have their identity.
-            self._facts[key] = facts, facts.with_bounds(found)
+                    extended[self.symbol] = self.within
+                extended[name] = within.bounds(bounds) if within and name == within.loop.variable else bounds
+            extended.setdefault(self.symbol, self.within)
+            # The facts are stored as well, so that no other object gets their id while it is a key.
+            self._facts[key] = facts, facts.with_bounds(extended)
         return self._facts[key][1]
 
     def _loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
         """Restrict a loop to a side, cached so that references share the result."""
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
-            facts, within = (self.facts(each, rule, first) for each in (loop.facts, loop.inside))
+            facts, within = (self.facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))
             twin = replace(loop, facts=facts, inside=within)
             if rule is not None and loop is rule.loop:
                 lo, hi = rule.range(facts)
@@ -190,25 +190,25 @@ Counters = frozenset[str]
 def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
     """Relax the loops and subscripts of references; None if nothing changes."""
     chains: dict[Chain, Chain] = {(): ()}
-    found = [_relaxed_reference(each, _relaxed_chain(each.chain, each.facts, chains)) for each in references]
-    same = all(one.place == other.place for one, other in zip(found, references, strict=True))
-    ends = [[(loop.lo, loop.hi, loop.trips) for loop in each.chain] for each in (*found, *references)]
-    return None if same and ends[: len(found)] == ends[len(found) :] else found
+    relaxed = [_relaxed_reference(ref, _relaxed_chain(ref.chain, ref.facts, chains)) for ref in references]
+    same = all(new.place == ref.place for new, ref in zip(relaxed, references, strict=True))
+    ends = [[(loop.lo, loop.hi, loop.trips) for loop in ref.chain] for ref in (*relaxed, *references)]
+    return None if same and ends[: len(relaxed)] == ends[len(relaxed) :] else relaxed
 
 
-def _relaxed_chain(chain: Chain, facts: Facts, known: dict[Chain, Chain]) -> Chain:
+def _relaxed_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chain:
     """Relax loop bounds; the facts inside a loop are those of the relaxed bounds alone."""
-    if chain not in known:
+    if chain not in chains:
         *outer, loop = chain
-        before = _relaxed_chain(tuple(outer), facts, known)
-        known[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _counters(before)))
-    return known[chain]
+        before = _relaxed_chain(tuple(outer), facts, chains)
+        chains[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _counters(before)))
+    return chains[chain]
 
 
 def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
     """Replace the bounds and trip count of a loop by ones without floors of outer counters."""
     lo = _integer_bound(loop.lo, counters, False)
-    hi, trips = (_integer_bound(each, counters, True) for each in (loop.hi, loop.trips))
+    hi, trips = (_integer_bound(amount, counters, True) for amount in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
     return replace(loop, lo=lo, hi=hi, trips=trips, facts=around, inside=inside, holds=())
 
@@ -230,11 +230,11 @@ def _counters(chain: Chain) -> Counters:
 
 def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
     """Bound a value by an integer without floors of counters, from above if `upper`; else keep the value."""
-    found = bound_away(value, lambda each: floor_by_number(each, counters), Facts(), upper)
-    if found is None or found == value:
+    bound = bound_away(value, lambda atom: floor_by_number(atom, counters), Facts(), upper)
+    if bound is None or bound == value:
         return value
-    if a.is_integral(found):
-        return found
-    if not counters.isdisjoint(found.names):
+    if a.is_integral(bound):
+        return bound
+    if not counters.isdisjoint(bound.names):
         return value
-    return a.floor_div(found, ONE) if upper else -a.floor_div(-found, ONE)
+    return a.floor_div(bound, ONE) if upper else -a.floor_div(-bound, ONE)

@@ -26,14 +26,14 @@ from archline.records import record
 
 def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFootprint | GroupFootprint:
     """Return the footprint of references to one array in a window, cached for each depth."""
-    first, *others = references
-    if not others:
+    first, *rest = references
+    if not rest:
         return first.lines(depth)
-    key = depth, *others
-    found = first.found.get(key)
-    if not isinstance(found, GroupFootprint):
-        found = first.found[key] = GroupFootprint(references, depth)
-    return found
+    key = depth, *rest
+    footprint = first.found.get(key)
+    if not isinstance(footprint, GroupFootprint):
+        footprint = first.found[key] = GroupFootprint(references, depth)
+    return footprint
 
 
 @record(eq=False)
@@ -61,13 +61,13 @@ class GroupFootprint:
         """The union row by row; None if the rows of some reference are not distinct."""
         if len(self._array.extents) != 2:
             return None
-        parts = [each.lines(self.depth).by_row for each in self.references]
-        known = [each for each in parts if each is not None]
-        if len(known) < len(parts):
+        parts = [reference.lines(self.depth).by_row for reference in self.references]
+        row_intervals = [part for part in parts if part is not None]
+        if len(row_intervals) < len(parts):
             return None
-        rows = _interval_hull([each.rows for each in known], self.facts)
+        rows = _interval_hull([part.rows for part in row_intervals], self.facts)
         facts = self.facts.with_symbol(ROW, (rows[0],), (rows[1],))
-        return RowIntervals(rows, _interval_hull([each.entries for each in known], facts))
+        return RowIntervals(rows, _interval_hull([part.entries for part in row_intervals], facts))
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:
@@ -148,7 +148,6 @@ class GroupFootprint:
 
 
 def _interval_hull(intervals: Sequence[ClosedInterval], facts: Facts) -> ClosedInterval:
-    """The smallest interval that contains several."""
     (low, high), *others = intervals
     for first, last in others:
         low, high = facts.minimum(low, first), facts.maximum(high, last)

@@ -58,7 +58,6 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """The array's name."""
         return self.array.name
 
     @memoised
@@ -91,8 +90,8 @@ class Reference:
     def shape(self) -> Shape:
         """A key of everything that line counts depend on, with loop variables named by their depths."""
         names = named(self.chain)
-        accesses = tuple(of_access(each, names) for each in self.accesses)
-        place = tuple(each and (each[0].substitute(names), each[1].substitute(names)) for each in self.place)
+        accesses = tuple(of_access(access, names) for access in self.accesses)
+        place = tuple(ends and (ends[0].substitute(names), ends[1].substitute(names)) for ends in self.place)
         return of_chain(self.chain, self.facts), accesses, place, self.whole_lines
 
     @cached_property
@@ -200,11 +199,11 @@ class ReferenceFootprint:
         lo, hi = ends
         for loop in reversed(self._other_loops):
             if loop.variable in lo.names | hi.names:
-                known = _joined_facts(loop.facts, facts)
-                first, end = self._counter_range(loop, known)
+                joined = _joined_facts(loop.facts, facts)
+                first, end = self._counter_range(loop, joined)
                 lo, hi = (
-                    -factored_maximum(-lo, loop.variable, first, end, known),
-                    factored_maximum(hi, loop.variable, first, end, known),
+                    -factored_maximum(-lo, loop.variable, first, end, joined),
+                    factored_maximum(hi, loop.variable, first, end, joined),
                 )
         return lo, hi
 
@@ -214,17 +213,17 @@ class ReferenceFootprint:
         known = {name for name in facts.bounds if name not in loop.facts.bounds}
         settled = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
         for inner in self._rows:
-            row, own = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
+            row, counter = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
             if inner.variable not in known:
                 continue
             for need in (row - inner.lo, inner.hi - 1 - row, *inner.holds):
                 slope = slope_of(need, loop.variable)
-                if slope not in (ONE, -ONE) or (need - slope * own).names & settled:
+                if slope not in (ONE, -ONE) or (need - slope * counter).names & settled:
                     continue
                 if slope == ONE:
-                    first = facts.maximum(first, own - need)
+                    first = facts.maximum(first, counter - need)
                 else:
-                    end = facts.minimum(end, own + need + 1)
+                    end = facts.minimum(end, counter + need + 1)
         return first, end
 
     @cached_property
@@ -311,23 +310,23 @@ class ReferenceFootprint:
         lines = interval_lines(
             interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters
         )
-        own = self.reference.place[contiguous_dimension(self.reference.array)]
+        subscripts = self.reference.place[contiguous_dimension(self.reference.array)]
         if (
-            own is None
-            or self._has_unit_stride(own)
-            or (not self.reference.whole_lines and self._has_unit_stride(own, MAX_SHORT_STRIDE))
+            subscripts is None
+            or self._has_unit_stride(subscripts)
+            or (not self.reference.whole_lines and self._has_unit_stride(subscripts, MAX_SHORT_STRIDE))
         ):
             return lines
-        return self.facts.minimum(lines, self._distinct(own))
+        return self.facts.minimum(lines, self._distinct(subscripts))
 
     def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
         if self._is_picked(dimension):
             return ONE
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
-        own = self.reference.place[dimension]
-        if own is None or self._has_unit_stride(own):
+        subscripts = self.reference.place[dimension]
+        if subscripts is None or self._has_unit_stride(subscripts):
             return width
-        return self.facts.minimum(width, self._distinct(own))
+        return self.facts.minimum(width, self._distinct(subscripts))
 
     def _distinct(self, interval: ClosedInterval) -> Poly:
         """Bound the distinct values of an interval of subscripts that loops move."""
@@ -343,11 +342,11 @@ class ReferenceFootprint:
     def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
         """Bound the values of a loop variable, over all iterations of loops that are not fixed."""
         lo, hi = loop.lo, loop.hi
-        for other in reversed(self._other_loops):
-            if other.variable not in fixed and other.variable in lo.names | hi.names:
-                known = _joined_facts(other.facts, self.facts)
-                lo, hi = -most_in(-lo, other, known), most_in(hi, other, known)
-        # What is known inside a loop makes trips no less than 0 only where the loop is entered.
+        for moving_loop in reversed(self._other_loops):
+            if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:
+                joined = _joined_facts(moving_loop.facts, self.facts)
+                lo, hi = -most_in(-lo, moving_loop, joined), most_in(hi, moving_loop, joined)
+        # Facts inside a loop imply nonnegative trip counts only if the loop is entered.
         return self.facts.positive_part(hi - lo)
 
     def _in_square(self) -> Poly:
@@ -368,7 +367,7 @@ class ReferenceFootprint:
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
             value = most_in(value, loop, _joined_facts(loop.facts, self.facts))
-        # Of a loop that is never entered, what holds in all iterations may be below 0.
+        # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct] | None:
@@ -395,8 +394,8 @@ class ReferenceFootprint:
             if loop.trips == loop.hi - loop.lo:
                 total = total.summed(name, lo, hi, facts)
             else:
-                each = FactoredProduct(tuple(factored_maximum(each, name, lo, hi, facts) for each in total.factors))
-                total = each.times(self._iterations(loop))
+                largest = FactoredProduct(tuple(factored_maximum(f, name, lo, hi, facts) for f in total.factors))
+                total = largest.times(self._iterations(loop))
         return total
 
     def _iterations(self, last: Loop) -> Poly:
@@ -412,14 +411,14 @@ class ReferenceFootprint:
         """An upper bound on the lines of any window. Raises UnboundedError."""
         exact = self._placed if self.row_loops else None
         return self._or_visited(
-            largest_in(exact, lambda: self.count, self.chain), lambda each: each.at_most(self.chain)
+            largest_in(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
         )
 
     @cached_property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
-        found = total_in(self._placed, lambda: self.count, self.chain)
-        return self._or_visited(found, lambda each: each.over(self.chain))
+        total = total_in(self._placed, lambda: self.count, self.chain)
+        return self._or_visited(total, lambda bound: bound.over(self.chain))
 
     def _or_visited(self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]) -> FactoredProduct:
         """Take the lesser of a bound and the one by iterations, mapped by `way`."""

@@ -69,7 +69,7 @@ def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAcces
     for access, chain in found:
         when = access.wherever
         if when is None or not access.array.aligned:
-            # Of an array that is part of another, rows may share lines.
+            # Rows of an unaligned part of another array may share lines.
             continue
         for array, loops, conditions, places in groups:
             if array is access.array and loops == chain and conditions == when:
@@ -162,7 +162,7 @@ def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> 
     first, last = {turn.variable: turn.lo}, {turn.variable: turn.hi - 1}
     moving = low if turn.variable in low.names else high
     if facts.nonnegative(facts.simplify(moving - moving.substitute(after))):
-        # The same, the other way round.
+        # The interval moves down: the loop is reversed.
         low, high = low.substitute(after), high.substitute(after)
         first, last, after = last, first, {turn.variable: Poly.symbol(turn.variable) - 1}
     if facts.nonnegative(facts.simplify(high - low.substitute(after))):
@@ -202,8 +202,8 @@ def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
 
 def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
     """Yield sets of amounts that together make all of several values nonnegative."""
-    for parts in product(*(tuple(ways_at_least_zero(each, facts)) for each in values)):
-        yield tuple(dict.fromkeys(each for part in parts for each in part))
+    for parts in product(*(tuple(ways_at_least_zero(value, facts)) for value in values)):
+        yield tuple(dict.fromkeys(amount for part in parts for amount in part))
 
 
 def is_known(value: Poly) -> bool:

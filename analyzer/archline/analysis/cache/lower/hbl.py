@@ -220,15 +220,15 @@ def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) 
     return frozenset(result | {decided[place] for place in result if place in decided})
 
 
-def _hbl_exponents(seen: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
+def _hbl_exponents(determined: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
     """Minimise the sum of exponents that add up to at least 1 for each loop; None if infeasible."""
-    if not seen:
+    if not determined:
         return None
-    cover = [[-int(loop in each) for each in seen] for loop in loops]
-    found = maximise([-1] * len(seen), cover, [-1] * len(loops))
-    if not isinstance(found, Optimum):
+    cover = [[-int(loop in subset) for subset in determined] for loop in loops]
+    optimum = maximise([-1] * len(determined), cover, [-1] * len(loops))
+    if not isinstance(optimum, Optimum):
         return None
-    return tuple(Fraction(int(each.p), int(each.q)) for each in found.point)
+    return tuple(Fraction(int(exponent.p), int(exponent.q)) for exponent in optimum.point)
 
 
 def _integer_root(value: int, degree: int) -> int:

@@ -141,33 +141,33 @@ class _Shift:
 
 
 def embed_in_caller(
-    own: IterationFamily, call: RecursiveCall, other: IterationFamily, facts: Facts
+    caller: IterationFamily, call: RecursiveCall, callee: IterationFamily, facts: Facts
 ) -> EmbeddedIterations | None:
     """Embed the iterations of a call in those of its caller; None if that is not possible."""
-    if own.coordinates != other.coordinates:
+    if caller.coordinates != callee.coordinates:
         return None
-    for order in permutations(range(own.coordinates)):
-        found = _coordinate_shifts(own.maps, call, other, order, facts)
-        if found is not None:
-            ends = tuple(tuple(each.ends for each in found[coordinate]) for coordinate in range(own.coordinates))
+    for order in permutations(range(caller.coordinates)):
+        shifts = _coordinate_shifts(caller.maps, call, callee, order, facts)
+        if shifts is not None:
+            ends = tuple(tuple(shift.ends for shift in shifts[coordinate]) for coordinate in range(caller.coordinates))
             values = {name: facts.restore(size) for name, size in call.sizes.items()}
-            return EmbeddedIterations(call, other.body.iterations.substitute(values), ends)
+            return EmbeddedIterations(call, callee.body.iterations.substitute(values), ends)
     return None
 
 
 def _coordinate_shifts(
-    maps: Sequence[AccessMap], call: RecursiveCall, other: IterationFamily, order: Sequence[int], facts: Facts
+    maps: Sequence[AccessMap], call: RecursiveCall, callee: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """Find the shifts of each coordinate, which must agree in all elements; None if they do not."""
     if not maps:
         return {}
-    found = _coordinate_shifts(maps[1:], call, other, order, facts)
-    if found is None:
+    rest = _coordinate_shifts(maps[1:], call, callee, order, facts)
+    if rest is None:
         return None
-    for seen in other.maps:
-        own = _shifts_of_element(maps[0], call, seen, order, facts)
-        if own is not None:
-            joint = {key: [*own.get(key, ()), *found.get(key, ())] for key in (*own, *found)}
+    for seen in callee.maps:
+        element_shifts = _shifts_of_element(maps[0], call, seen, order, facts)
+        if element_shifts is not None:
+            joint = {key: [*element_shifts.get(key, ()), *rest.get(key, ())] for key in (*element_shifts, *rest)}
             if all(shift.by == shifts[0].by for shifts in joint.values() for shift in shifts):
                 return joint
     return None
@@ -246,7 +246,7 @@ def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None =
     return CallTreeBound(touched, HblBound(tuple(result)), some, reason)
 
 
-# Ways through a body
+# Paths through a body
 def _body_paths(module: Module, body: Called) -> list[_Path]:
     if len(circle := component(module, body.algorithm)) > 1:
         raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` are mutually recursive")
@@ -268,7 +268,7 @@ def _calls_itself(path: _Path, body: Called) -> bool:
     return any(call.target is body.algorithm for call in path.calls)
 
 
-# Iterations that are distinct
+# Families of distinct iterations
 @dataclass(eq=False)
 class _FamilyTable:
     """Derives the iteration families of algorithms, each once."""
@@ -283,13 +283,13 @@ class _FamilyTable:
         if len(paths) != 1:
             raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has several paths")
         facts = body.scope.facts
-        found = list(any_order(paths[0].nodes, facts).bodies)
+        spaces = list(any_order(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
             given = (_space_in_caller(call, family, facts) for family in self.of(call.target))
-            found += [each for each in given if each is not None]
-        if not found:
+            spaces += [space for space in given if space is not None]
+        if not spaces:
             raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
-        yield from found
+        yield from spaces
 
     @memoised
     def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
@@ -320,41 +320,41 @@ class _FamilyTable:
             raise problem
         return result
 
-    def _check(self, path: _Path, own: IterationFamily, body: Called) -> None:
+    def _check(self, path: _Path, caller: IterationFamily, body: Called) -> None:
         """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
         if not _calls_itself(path, body):
             return
-        facts, found = body.scope.facts, list[EmbeddedIterations]()
+        facts, parts = body.scope.facts, list[EmbeddedIterations]()
         for call in path.calls:
             itself = call.target is body.algorithm
-            others = (own,) if itself else self.of(call.target)
-            each = next(
-                (one for other in others if (one := embed_in_caller(own, call, other, facts)) is not None), None
+            families = (caller,) if itself else self.of(call.target)
+            embedding = next(
+                (new for callee in families if (new := embed_in_caller(caller, call, callee, facts)) is not None), None
             )
             if itself:
-                _require_parts(own, call, facts)
-            if each is not None:
-                found.append(each)
+                _require_parts(caller, call, facts)
+            if embedding is not None:
+                parts.append(embedding)
             elif itself:
                 raise NoBoxesError(f"the call in line {call.span.line} is not known to see what its caller's loops do")
-        for one, other in combinations(found, 2):
-            if not one.apart_from(other, facts):
+        for first, second in combinations(parts, 2):
+            if not first.apart_from(second, facts):
                 raise NoBoxesError(
-                    f"the calls in lines {one.call.span.line} and {other.call.span.line} may do the same"
+                    f"the calls in lines {first.call.span.line} and {second.call.span.line} may do the same"
                 )
-        more = sum((each.iterations for each in found), ZERO) - own.body.iterations
+        more = sum((part.iterations for part in parts), ZERO) - caller.body.iterations
         for value in path.known:
             facts = facts.with_nonnegative(value)
         if not never_negative(more.substitute(facts.rewrites), facts):
-            raise NoBoxesError(f"the calls from line {found[0].call.span.line} on do not cover all of its iterations")
+            raise NoBoxesError(f"the calls from line {parts[0].call.span.line} on do not cover all of its iterations")
 
 
-def _require_parts(own: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
+def _require_parts(family: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
     """Raise NoBoxesError unless all arrays that determine a coordinate begin at the same index in a call."""
-    for coordinate in range(own.coordinates):
-        starts = {_view_start(call, place, facts) for place in own.dimensions_of(coordinate)}
+    for coordinate in range(family.coordinates):
+        starts = {_view_start(call, place, facts) for place in family.dimensions_of(coordinate)}
         if len(starts) != 1:
-            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in own.dimensions_of(coordinate)))
+            names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in family.dimensions_of(coordinate)))
             raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} have different origins")
 
 
@@ -382,7 +382,6 @@ class _Leaf:
     family: IterationFamily
 
     def with_(self, other: _Leaf) -> _Leaf:
-        """Merge two leaves."""
         return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
 
 
@@ -399,36 +398,36 @@ def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[Iteration
     return [[leaf.family for leaf in choices] for choices in result if choices]
 
 
-def _array_subsets(own: Sequence[Access]) -> Iterator[Sequence[Access]]:
+def _array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
     """Yield all accesses, and those without one array: the parts of some arrays may overlap."""
-    yield own
-    for array in dict.fromkeys(access.array for access in own):
-        yield [access for access in own if access.array is not array]
+    yield accesses
+    for array in dict.fromkeys(access.array for access in accesses):
+        yield [access for access in accesses if access.array is not array]
 
 
 def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     decided = decided_by(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     coordinates = {place: number for number, place in enumerate(free)}
-    seen = {
+    access_maps = {
         (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
     }
-    determined = {key: access_map.determined for key, access_map in seen.items()}
+    determined = {key: access_map.determined for key, access_map in access_maps.items()}
     body = hbl_iteration_space(determined, range(len(free)), iterations_of(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
     exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
-    maps = tuple(each for number, each in enumerate(seen.values()) if number in used)
+    maps = tuple(access_map for number, access_map in enumerate(access_maps.values()) if number in used)
     return _Leaf((chain,), IterationFamily(IterationSpace(body.iterations, exponents, times), maps, len(free)))
 
 
 def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
     """Test whether nests see the same elements and have no iteration in common."""
     return len(some) == len(others) and all(
-        one.family.sees_same_elements(other.family)
-        and all(_are_disjoint_nests(chain, new) for chain in one.chains for new in other.chains)
-        for one, other in zip(some, others, strict=True)
+        first.family.sees_same_elements(second.family)
+        and all(_are_disjoint_nests(chain, new) for chain in first.chains for new in second.chains)
+        for first, second in zip(some, others, strict=True)
     )
 
 
@@ -441,7 +440,7 @@ def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
     return False
 
 
-# What an algorithm calls
+# Calls of other algorithms
 def _space_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> IterationSpace | None:
     """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes."""
     determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}

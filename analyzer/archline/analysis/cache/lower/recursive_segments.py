@@ -104,15 +104,14 @@ Step = TouchedPart | CallStep | LoopStep
 
 
 def _depends_on(step: Step, name: str) -> bool:
-    """Test whether a step depends on a symbol."""
     match step:
         case TouchedPart(ways=ways):
-            amounts = [one for way in ways for group in way for one in group]
-            return any(name in value.names for one in amounts for value in (*one.extents, *one.needs))
+            amounts = [amount for way in ways for group in way for amount in group]
+            return any(name in value.names for amount in amounts for value in (*amount.extents, *amount.needs))
         case CallStep(sizes=sizes):
             return any(name in size.names for size in sizes.values())
         case LoopStep(lo=lo, hi=hi, steps=steps):
-            return name in lo.names | hi.names or any(_depends_on(each, name) for each in steps)
+            return name in lo.names | hi.names or any(_depends_on(inner, name) for inner in steps)
 
 
 @dataclass(eq=False)
@@ -129,11 +128,11 @@ class RecursiveSegmentBound:
         solving = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
         try:
             sizes = {name: point[name] for name in self.compiled_body(self.algorithm).names if name in point}
-            found = solving.extra_misses(self.algorithm, sizes, True)
+            misses = solving.extra_misses(self.algorithm, sizes, True)
         except (EvaluationError, TooComplexError, RecursionError):
-            # More levels are called in each other than Python follows, or the data gives a size.
+            # Calls are nested too deeply for Python, or a size depends on data.
             return 0
-        return found + solving.lines if found else 0
+        return misses + solving.lines if misses else 0
 
     @memoised
     def compiled_body(self, algorithm: s.Algorithm) -> _CompiledBody:
@@ -156,25 +155,25 @@ class _SegmentEvaluator:
         if key not in self._known:
             ready = self.below.compiled_body(algorithm)
             if len(self._known) > MAX_STATES:
-                # Each further one is looked at as a whole.
+                # Each further call is one window.
                 return self._lines_not_cached(ready.amounts_by_array, sizes, apart)
-            # A size that does not become smaller is none of a run that ends.
+            # A call inside a call of the same sizes does not occur in a run that ends.
             self._known[key] = 0
             self._known[key] = self._of_call(ready, sizes, apart)
         return self._known[key]
 
     def _of_call(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
-        own = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
-        if ready.touched and not own:
-            # What it does fits nearly: there is little to be found inside.
+        uncached = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
+        if ready.touched and not uncached:
+            # The regions of the call fit in the cache: windows inside it gain little.
             return 0
-        taken = [steps for known, steps in ready.ways if all(_may_hold(each, sizes) for each in known)]
-        return max(own, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
+        taken = [steps for known, steps in ready.ways if all(_may_hold(condition, sizes) for condition in known)]
+        return max(uncached, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
 
     def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
         """Count the lines of a window that are not in the cache."""
-        found = [max(self._at(each, point) for each in group) for group in amounts if group]
-        lines, words = sum(lines for lines, _ in found), sum(words for _, words in found)
+        counts = [max(self._at(amount, point) for amount in group) for group in amounts if group]
+        lines, words = sum(lines for lines, _ in counts), sum(words for _, words in counts)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
 
     def _at(self, amount: TouchedAmount, point: Sizes) -> tuple[int, int]:
@@ -252,8 +251,8 @@ class _CompiledBody:
         """The conditions and the steps of each path."""
         restore = self.body.facts.restore
         return [
-            (tuple(map(restore, known)), tuple(self._steps(nodes, self.body.path_facts(known).refined)))
-            for known, nodes in self.body.ways
+            (tuple(map(restore, conditions)), tuple(self._steps(nodes, self.body.path_facts(conditions).refined)))
+            for conditions, nodes in self.body.ways
         ]
 
     def _steps(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Step]:
@@ -281,46 +280,46 @@ class _CompiledBody:
 
     def _straight_line_part(self, nodes: Sequence[Node], facts: Facts) -> Iterator[TouchedPart]:
         restore = self.body.facts.restore
-        found: dict[Array, Group] = {}
+        collected: dict[Array, Group] = {}
         for array in dict.fromkeys(access.array for access, _ in iter_accesses(tuple(nodes))):
             parts = RegionCollector(array, {}).of(nodes, facts)
             amounts = (
                 TouchedAmount(
                     array,
-                    tuple(restore(hi - lo) for lo, hi in each.part.box),
-                    bool(each.part.half),
-                    tuple(map(restore, each.needs)),
+                    tuple(restore(hi - lo) for lo, hi in region.part.box),
+                    bool(region.part.half),
+                    tuple(map(restore, region.needs)),
                 )
-                for each in parts
+                for region in parts
             )
-            found[array] = tuple(dict.fromkeys(amounts))
-        known = {array: group for array, group in found.items() if group}
+            collected[array] = tuple(dict.fromkeys(amounts))
+        groups = {array: group for array, group in collected.items() if group}
         stacks = (
-            tuple(known[each] for each in (array, *array.beneath) if each in known) for array in known if array.local
+            tuple(groups[part] for part in (array, *array.beneath) if part in groups) for array in groups if array.local
         )
-        if known:
-            yield TouchedPart(tuple(group for array, group in known.items() if not array.local), tuple(stacks))
+        if groups:
+            yield TouchedPart(tuple(group for array, group in groups.items() if not array.local), tuple(stacks))
 
 
 def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
     """Test whether views share no line and have rows in lines of their own; None if they may share words."""
     if not all(view.array.exact for view in views):
-        # It may be part of another one.
+        # An inexact array may be part of another one.
         return None
-    found = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
-    for one, other in combinations(views, 2):
-        if one.array is other.array:
-            rows = _parts_share_no_row(one, other, facts)
+    separate = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
+    for left, right in combinations(views, 2):
+        if left.array is right.array:
+            rows = _parts_share_no_row(left, right, facts)
             if rows is None:
                 return None
-            found = found and rows
-    return found
+            separate = separate and rows
+    return separate
 
 
-def _parts_share_no_row(one: View, other: View, facts: Facts) -> bool | None:
+def _parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
     """Test whether two parts of an array share no row; False if only no word, None if neither is known."""
-    everything = MustTouchRegion((0,) * len(one.axes)), MustTouchRegion((0,) * len(other.axes))
-    boxes = [part.box for view, claim in zip((one, other), everything, strict=True) for part in part_of(view, claim)]
+    everything = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
+    boxes = [part.box for view, claim in zip((left, right), everything, strict=True) for part in part_of(view, claim)]
     if len(boxes) < 2:
         return None
     apart = [
@@ -330,4 +329,4 @@ def _parts_share_no_row(one: View, other: View, facts: Facts) -> bool | None:
     ]
     if not apart:
         return None
-    return one.array.layout != "zmorton" and apart != [contiguous_dimension(one.array)]
+    return left.array.layout != "zmorton" and apart != [contiguous_dimension(left.array)]

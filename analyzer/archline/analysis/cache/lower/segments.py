@@ -58,17 +58,17 @@ def in_turn(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -
     return chosen
 
 
-def _never_same(one: Access, other: Access, loop: Loop, facts: Facts) -> bool:
-    array = one.array
-    if array is not other.array:
+def _never_same(access: Access, chosen: Access, loop: Loop, facts: Facts) -> bool:
+    array = access.array
+    if array is not chosen.array:
         # Local arrays may lie in the same place, one after the other.
-        return not (array.local and other.array.local)
+        return not (array.local and chosen.array.local)
     if array.layout == "zmorton" or array.within:
         return False
-    for dimension, (first, second) in enumerate(zip(one.place, other.place, strict=True)):
+    for dimension, (first, second) in enumerate(zip(access.place, chosen.place, strict=True)):
         if first is None or second is None or dimension == contiguous_dimension(array):
             continue
-        # Where one of the two stays as it is, what holds in each iteration holds of any two.
+        # If one subscript does not move, a difference proved for one iteration holds for any two.
         if loop.variable in first.names & second.names or not is_known(first - second):
             continue
         if facts.nonnegative(first - second - 1) or facts.nonnegative(second - first - 1):
@@ -110,17 +110,17 @@ class WindowFamily:
     @property
     def single_iteration_groups(self) -> dict[str, Poly]:
         """Values of the symbols that make each iteration a window, over the whole outermost loop."""
-        found = {GROUP: ONE} if self.trips is not None else {}
+        values = {GROUP: ONE} if self.trips is not None else {}
         if self.part is not None:
-            found |= {FROM: self.part[0].substitute(found), TO: self.part[1].substitute(found)}
-        return found
+            values |= {FROM: self.part[0].substitute(values), TO: self.part[1].substitute(values)}
+        return values
 
     @property
     def lower_bound(self) -> Poly:
         """A lower bound on io in sizes, Z and L; windows that do not exist count 0 lines."""
-        lines = sum((each[0] for each in self.shared), ZERO)
+        lines = sum((bounds[0] for bounds in self.shared), ZERO)
         if self.stacks:
-            lines = lines + sum((each[0] for each in self.stacks[0]), ZERO)
+            lines = lines + sum((bounds[0] for bounds in self.stacks[0]), ZERO)
         return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.single_iteration_groups)
 
 
@@ -152,18 +152,18 @@ class _WindowTreeBuilder:
     _trees: dict[Shape, WindowTree] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
-        found = certain_accesses(each for each in self.every if each[0].written or not self.writes)
-        whole = self._family(_WindowKind("the run", (), (), 0), found, False)
-        return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), found))
+        certain = certain_accesses(pair for pair in self.every if pair[0].written or not self.writes)
+        whole = self._family(_WindowKind("the run", (), (), 0), certain, False)
+        return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), certain))
 
     def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[CertainAccess]) -> tuple[WindowTree, ...]:
         loops = [node for node in nodes if isinstance(node, Loop)]
         branches = []
         for loop in loops:
             inside = (*chain, loop)
-            own = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
-            if own:
-                branches.append(self._tree(inside, own, len(nodes) > 1))
+            accesses = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
+            if accesses:
+                branches.append(self._tree(inside, accesses, len(nodes) > 1))
         return tuple(branches)
 
     def _tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
@@ -175,12 +175,12 @@ class _WindowTreeBuilder:
             self._trees[shape] = WindowTree(families, self._branches(loop.body, chain, found))
         return self._trees[shape]
 
-    def _of_loop(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
+    def _of_loop(self, chain: Chain, accesses: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
         """Yield groups of iterations, single iterations, and whole executions, if these differ."""
         *around, loop = chain
-        outside = tuple(WindowLoop(each.variable, each.lo, each.hi) for each in around)
-        steady = not (loop.lo.names | loop.hi.names) & {each.variable for each in around}
-        uneven = _varies_between_iterations(loop, found, len(chain))
+        outside = tuple(WindowLoop(outer_loop.variable, outer_loop.lo, outer_loop.hi) for outer_loop in around)
+        steady = not (loop.lo.names | loop.hi.names) & {outer_loop.variable for outer_loop in around}
+        uneven = _varies_between_iterations(loop, accesses, len(chain))
         turn, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
         kinds = []
         if steady:
@@ -195,8 +195,8 @@ class _WindowTreeBuilder:
         if siblings and not steady:
             kinds.append(_WindowKind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
         for kind in kinds if not late() else ():
-            cut = kind.uneven if not outside else _varies_between_iterations(chain[0], found, 1)
-            family = self._family(kind, found, cut)
+            cut = kind.uneven if not outside else _varies_between_iterations(chain[0], accesses, 1)
+            family = self._family(kind, accesses, cut)
             if family is not None:
                 yield family
         if not late():
@@ -204,19 +204,19 @@ class _WindowTreeBuilder:
 
     def _in_turn(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
         """Yield windows of k - 1 accesses to k rows in turn, in each execution of the loop."""
-        found = sorted(self.every, key=lambda each: not each[0].written)
-        rows = in_turn(found, chain, windows.loop_facts(windows.outer))
+        accesses = sorted(self.every, key=lambda pair: not pair[0].written)
+        rows = in_turn(accesses, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
         if len(rows) < 2 or not counted:
             return
         somewhere = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
         turns = [value for part in FootprintLowerBound(somewhere, windows).parts for value in part.lines]
-        for each in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
+        for iterations in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # Before the first window of a run any line was accessed, and the last window has fewer accesses.
                 runs = self._count(replace(windows, outer=windows.outer[:-1]))
-                count = (len(rows) * each + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
-                lines, count = self.facts.restore(counted * each - runs), self.facts.restore(count)
+                count = (len(rows) * iterations + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
+                lines, count = self.facts.restore(counted * iterations - runs), self.facts.restore(count)
                 yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
     def _family(self, kind: _WindowKind, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
@@ -231,14 +231,14 @@ class _WindowTreeBuilder:
         amounts: dict[Array, Alternatives] = {}
         for array in dict.fromkeys(spot.array for spot in found):
             parts = [part for spot in found if spot.array is array for part in FootprintLowerBound(spot, windows).parts]
-            # What is touched at all sizes may be less than what is at most of them.
+            # Regions without conditions count at all sizes, even if others are larger at most sizes.
             always = [part for part in parts if not part.seen.needs]
             best = tuple(dict.fromkeys((*_most_of(parts, sampled), *_most_of(always, sampled)[:1])))
             if best:
-                amounts[array] = tuple(self.facts.restore(each) for each in best)
+                amounts[array] = tuple(self.facts.restore(bound) for bound in best)
         if not amounts:
             return None
-        shared = tuple(each for array, each in amounts.items() if not array.local)
+        shared = tuple(bounds for array, bounds in amounts.items() if not array.local)
         stacks = tuple(_stacked_arrays(array, amounts) for array in amounts if array.local)
         restore = self.facts.restore
         return WindowFamily(
@@ -265,17 +265,17 @@ class _WindowTreeBuilder:
     def _count(self, windows: WindowSet) -> Poly:
         """Bound the number of windows from above. Raises UnresolvedError."""
         total = ONE
-        known = [windows.facts]
+        facts_around = [windows.facts]
         for turn in windows.outer:
-            known.append(known[-1].with_symbol(turn.variable, (turn.lo,), (turn.hi - 1,)))
-        for turn, facts in zip(reversed(windows.outer), reversed(known[:-1]), strict=True):
+            facts_around.append(facts_around[-1].with_symbol(turn.variable, (turn.lo,), (turn.hi - 1,)))
+        for turn, facts in zip(reversed(windows.outer), reversed(facts_around[:-1]), strict=True):
             try:
                 total = sum_over(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts)
             except UnresolvedError as problem:
-                found = bounded_sum(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts, True)
-                if found is None or turn.variable in found.names:
+                bound = bounded_sum(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts, True)
+                if bound is None or turn.variable in bound.names:
                     raise problem
-                total = found
+                total = bound
         return total
 
 
@@ -290,20 +290,20 @@ def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) 
     rows = _disjoint_parts(parts, sampled, True)
     places = _disjoint_parts(parts, sampled, False)
     if len(rows) > 1:
-        yield sum((sampled.best(each.lines)[0] for each in rows), ZERO)
+        yield sum((sampled.best(part.lines)[0] for part in rows), ZERO)
     if len(places) > len(rows):
-        words = [sampled.best(each.words)[:1] for each in places]
-        yield sum((value for each in words for value in each), ZERO)
+        words = [sampled.best(part.words)[:1] for part in places]
+        yield sum((value for bounds in words for value in bounds), ZERO)
 
 
 def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, rows: bool) -> list[CertainRegion]:
     """Select pairwise disjoint parts, by rows or by elements, preferring those with most lines."""
-    most = {each: best[0] for each in parts if (best := sampled.best(each.lines))}
+    most = {part: best[0] for part in parts if (best := sampled.best(part.lines))}
     order = sampled.best(list(most.values()), True)
     chosen: list[CertainRegion] = []
-    for each in sorted(most, key=lambda one: order.index(most[one])):
-        if all(each.apart_from(other, rows) for other in chosen):
-            chosen.append(each)
+    for part in sorted(most, key=lambda one: order.index(most[one])):
+        if all(part.apart_from(other, rows) for other in chosen):
+            chosen.append(part)
     return chosen
 
 
@@ -324,16 +324,16 @@ class _WindowKind:
 
 def _stacked_arrays(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
     """A local array with those below it at fixed addresses, which share no line with it."""
-    beneath = [each for each in array.beneath if each in amounts and not each.within]
-    return tuple(amounts[each] for each in (array, *beneath))
+    beneath = [local_array for local_array in array.beneath if local_array in amounts and not local_array.within]
+    return tuple(amounts[member] for member in (array, *beneath))
 
 
 def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
     """Test whether loops from a depth on vary between iterations, other than by tiles."""
-    inner = {each: None for spot in found for each in spot.chain[depth:]}
+    inner = {inner_loop: None for spot in found for inner_loop in spot.chain[depth:]}
     if any(loop.variable in need.names for spot in found for need in spot.when):
         return True
-    return any(loop.variable in each.lo.names | each.hi.names and not _is_tiled_by(each, loop) for each in inner)
+    return any(loop.variable in child.lo.names | child.hi.names and not _is_tiled_by(child, loop) for child in inner)
 
 
 def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
@@ -396,7 +396,7 @@ class SegmentBound:
         every = _misses_of_tree(self.run, best)
         if every > 0:
             return ceil(every + capacity)
-        return max(0, ceil(capacity + max((each for each in best.values() if each is not None), default=-capacity)))
+        return max(0, ceil(capacity + max((value for value in best.values() if value is not None), default=-capacity)))
 
     @property
     def bounds_by_loop(self) -> list[tuple[str, Poly]]:
@@ -407,23 +407,23 @@ class SegmentBound:
 def _misses_of_tree(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
     """Sum the misses of windows that are not in cache, over consecutive loops."""
     own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
-    return max(0, own, sum(_misses_of_tree(each, best) for each in branch.branches))
+    return max(0, own, sum(_misses_of_tree(inner, best) for inner in branch.branches))
 
 
 class _WindowEvaluator:
     """Evaluates a family of windows at points."""
 
     def __init__(self, family: WindowFamily) -> None:
-        amounts = [*family.shared, *(each for stack in family.stacks for each in stack)]
+        amounts = [*family.shared, *(bounds for stack in family.stacks for bounds in stack)]
         ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
-        values = [family.count, *ends, *(value for each in amounts for value in each)]
+        values = [family.count, *ends, *(value for bounds in amounts for value in bounds)]
         self._compiler = Compiler(sorted({GROUP, FROM, TO}.union(*(value.names for value in values))))
         of = self._compiler.of
         self._count, self._beside = of(family.count), family.beside
         self._trips = None if family.trips is None else of(family.trips)
         self._part = None if family.part is None else (of(family.part[0]), of(family.part[1]))
-        self._shared = [[of(value) for value in each] for each in family.shared]
-        self._stacks = [[[of(value) for value in each] for each in stack] for stack in family.stacks]
+        self._shared = [[of(value) for value in bounds] for bounds in family.shared]
+        self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
         """Maximise the lines not in cache over group sizes and parts; None without windows."""
@@ -458,14 +458,14 @@ class _WindowEvaluator:
         while step:
             x, y = part
             near = [(x + step, y), (x - step, y), (x, y - step), (x, y + step)]
-            found = [
-                (each, other)
-                for other in near
-                if first <= other[0] <= other[1] <= last
-                for each in self._value(sizes, group, other, capacity)
+            improved = [
+                (result, neighbour)
+                for neighbour in near
+                if first <= neighbour[0] <= neighbour[1] <= last
+                for result in self._value(sizes, group, neighbour, capacity)
             ]
-            if found and max(found)[0] > value:
-                value, part = max(found)
+            if improved and max(improved)[0] > value:
+                value, part = max(improved)
             else:
                 step //= 2
         return value
@@ -476,9 +476,9 @@ class _WindowEvaluator:
             count = self._count(environment)
             if count < 1:
                 return
-            lines = sum(_largest_value(each, environment) for each in self._shared)
+            lines = sum(_largest_value(bounds, environment) for bounds in self._shared)
             lines += max(
-                (sum(_largest_value(each, environment) for each in stack) for stack in self._stacks), default=0
+                (sum(_largest_value(bounds, environment) for bounds in stack) for stack in self._stacks), default=0
             )
             yield lines - (capacity - self._beside) * count
         except EvaluationError:

@@ -61,8 +61,8 @@ def lru_counts(
 
 def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
     """Run the worker and return its counts, or the reason for its failure. Raises MissingExtraError."""
-    # What this process can import, that one can; the folder where it is started has no say.
-    path = os.pathsep.join(each for each in sys.path if each)
+    # The worker imports from the same folders; -P leaves out the one where it is started.
+    path = os.pathsep.join(folder for folder in sys.path if folder)
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", WORKER],
@@ -75,7 +75,7 @@ def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
     except subprocess.TimeoutExpired:
         return f"the count takes more than {seconds:g} seconds"
     if done.returncode < 0:
-        # Not all of isl looks whether it got the memory that it asked for.
+        # Parts of isl do not check whether an allocation failed.
         return f"isl was stopped by {Signals(-done.returncode).name}; it may use {memory >> 20} MB of memory"
     problem = done.stderr.decode(errors="replace")
     if done.returncode and "MemoryError" in problem:

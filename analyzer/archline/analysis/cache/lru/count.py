@@ -56,7 +56,7 @@ def to_polynomial(value: isl.QPolynomial) -> Poly:
     """Convert a quasi-polynomial; floors become atoms."""
     space = value.get_domain_space()
     names = {PARAMETER: symbol_polynomials(space, PARAMETER), SET: symbol_polynomials(space, SET)}
-    found = ZERO
+    result = ZERO
     for term in value.get_terms():
         factors = [
             symbol ** term.get_exp(kind, place) for kind, all_ in names.items() for place, symbol in enumerate(all_)
@@ -65,8 +65,8 @@ def to_polynomial(value: isl.QPolynomial) -> Poly:
             power = term.get_exp(FLOOR, place)
             if power:
                 factors.append(floor(term.get_div(place)) ** power)
-        found = found + product(factors, to_rational(term.get_coefficient_val()))
-    return found
+        result = result + product(factors, to_rational(term.get_coefficient_val()))
+    return result
 
 
 def floor(value: isl.Aff) -> Poly:
@@ -78,15 +78,15 @@ def floor(value: isl.Aff) -> Poly:
 def affine_to_polynomial(value: isl.Aff) -> Poly:
     """Convert an affine expression, which may contain floors."""
     space = value.get_domain_space()
-    found = Poly.constant(to_rational(value.get_constant_val()))
+    result = Poly.constant(to_rational(value.get_constant_val()))
     for kind, all_ in ((PARAMETER, symbol_polynomials(space, PARAMETER)), (COLUMN, symbol_polynomials(space, SET))):
         for place, symbol in enumerate(all_):
-            found = found + symbol * to_rational(value.get_coefficient_val(kind, place))
+            result = result + symbol * to_rational(value.get_coefficient_val(kind, place))
     for place in range(value.dim(FLOOR)):
         factor = to_rational(value.get_coefficient_val(FLOOR, place))
         if factor:
-            found = found + floor(value.get_div(place)) * factor
-    return found
+            result = result + floor(value.get_div(place)) * factor
+    return result
 
 
 def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
@@ -116,17 +116,17 @@ class ReuseDistances:
 
 def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> ReuseDistances:
     """Derive the stack distances of all accesses; repeated accesses of a reference at one time are left out."""
-    relations = [isl.Map(each.relation).intersect_params(context) for each in references]
+    relations = [isl.Map(reference.relation).intersect_params(context) for reference in references]
     arrays: dict[str, isl.Map] = {}
     for reference, relation in zip(references, relations, strict=True):
-        known = arrays.get(reference.array)
-        arrays[reference.array] = relation if known is None else known.union(relation)
+        joined = arrays.get(reference.array)
+        arrays[reference.array] = relation if joined is None else joined.union(relation)
     arrays = {name: relation.coalesce() for name, relation in arrays.items()}
     first, reused = [], []
     for reference, relation in zip(references, relations, strict=True):
         last = _last_before(relation, arrays[reference.array])
         first.append((reference, relation.domain().subtract(last.domain()).coalesce()))
-        reused += [ReuseDistance(reference, *each) for each in _lines_between_accesses(last, arrays)]
+        reused += [ReuseDistance(reference, *pair) for pair in _lines_between_accesses(last, arrays)]
     times = [(reference, relation.domain()) for reference, relation in zip(references, relations, strict=True)]
     return ReuseDistances(tuple(times), tuple(first), tuple(reused))
 
@@ -145,12 +145,12 @@ def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterat
     for part in last.make_disjoint().get_basic_maps():
         times = _times_since_last(isl.Map.from_basic_map(part))
         counts = [times.apply_range(relation).coalesce().card() for relation in arrays.values()]
-        found = counts[0]
+        lines = counts[0]
         for count in counts[1:]:
-            found = found.add(count)
-        for domain, distance in found.get_pieces():
+            lines = lines.add(count)
+        for domain, distance in lines.get_pieces():
             for basic_set in domain.make_disjoint().get_basic_sets():
-                # On a part, isl writes the polynomial without what the part's equalities give.
+                # On a part, isl simplifies the polynomial by the equalities of the part.
                 yield from isl.PwQPolynomial.alloc(basic_set.to_set(), distance).get_pieces()
 
 
@@ -183,25 +183,25 @@ class DistanceTally:
             f"[{', '.join(parameter_names(self.context.get_space()))}] -> {{ 0 }}"
         )
 
-    def add(self, found: ReuseDistances) -> None:
+    def add(self, distances: ReuseDistances) -> None:
         """Add the accesses of references to the counts."""
-        for reference, times in found.all:
+        for reference, times in distances.all:
             count = times.card()
             self.accesses = self.accesses.add(_scaled_count(count, reference.times))
             if reference.times > 1:
                 _add(self.settled, ONE, _scaled_count(count, reference.times - 1))
-        for _, times in found.first:
+        for _, times in distances.first:
             self.first = self.first.add(times.card())
-        for each in found.reused:
-            self._add_reused(each)
+        for reuse in distances.reused:
+            self._add_reused(reuse)
 
-    def _add_reused(self, each: ReuseDistance) -> None:
+    def _add_reused(self, reuse: ReuseDistance) -> None:
         """Add reuses to the counts of constant, ranged or open distances."""
-        fixed, moving = _split(_without_fixed(to_polynomial(each.distance), each.times))
+        fixed, moving = _split(_without_fixed(to_polynomial(reuse.distance), reuse.times))
         if not moving:
-            _add(self.settled, fixed, each.times.card())
+            _add(self.settled, fixed, reuse.times.card())
             return
-        for times, distance in self._affine_parts(each.times, moving):
+        for times, distance in self._affine_parts(reuse.times, moving):
             constant, rest = _split(distance)
             if not rest:
                 _add(self.settled, fixed + constant, times.card())
@@ -210,7 +210,7 @@ class DistanceTally:
                 scale, count = _at_least(times, rest)
                 _add(self.ranged, (fixed + constant, scale), count)
             except NotAffineError:
-                self.open.append((fixed + distance, each.reference, times.card()))
+                self.open.append((fixed + distance, reuse.reference, times.card()))
 
     def _affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
         """Split the times, at given sizes, by the values of columns until the distance is affine."""
@@ -242,8 +242,8 @@ def _without_fixed(value: Poly, times: isl.Set) -> Poly:
     return value
 
 
-def _add(found: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPolynomial) -> None:
-    found[key] = found[key].add(count) if key in found else count
+def _add(table: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPolynomial) -> None:
+    table[key] = table[key].add(count) if key in table else count
 
 
 def _scaled_count(count: isl.PwQPolynomial, factor: int) -> isl.PwQPolynomial:
@@ -268,9 +268,9 @@ def _split(value: Poly) -> tuple[Poly, Poly]:
 
 def _to_fix(value: Poly) -> str | None:
     """The time column in most nonlinear products; None if the value is affine."""
-    products = [Poly({monomial: each}) for monomial, each in value.terms.items() if sum(p for _, p in monomial) > 1]
-    found = [name for each in products for name in _column_names(each)]
-    return max(sorted(set(found)), key=found.count, default=None)
+    products = [Poly({monomial: number}) for monomial, number in value.terms.items() if sum(p for _, p in monomial) > 1]
+    columns = [name for term in products for name in _column_names(term)]
+    return max(sorted(set(columns)), key=columns.count, default=None)
 
 
 def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
@@ -295,9 +295,9 @@ def count_by_distance(asked: Problem) -> LruCounts:
     def nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
         """Simplify a count under the context of sizes, and yield its nonzero pieces."""
         for domain, value in count.coalesce().gist(context).get_pieces():
-            found, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
-            if found:
-                yield Piece(tuple(tuple(_conditions(part, sizes)) for part in parts), found)
+            amount, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
+            if amount:
+                yield Piece(tuple(tuple(_conditions(part, sizes)) for part in parts), amount)
 
     def distance_rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
         return tuple(
@@ -330,7 +330,7 @@ def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
     try:
         return count_by_distance(asked)
     except isl.Error as problem:
-        # It may be for want of memory, which isl reports in many ways, not all of them plain.
+        # isl reports a lack of memory in many ways, not all of them explicit.
         return f"isl, which may use {memory >> 20} MB of memory, gave up: {problem}"
     except MemoryError:
         return f"the count takes more than {memory >> 20} MB of memory"

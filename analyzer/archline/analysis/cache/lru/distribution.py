@@ -29,7 +29,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly, Symbol
 from archline.records import record
 
-# Counts go from process to process: atoms are made anew, one object each, and hashes are those of one process.
+# Counts are sent between processes: atoms, which are interned, and hashes are rebuilt in the receiving one.
 copyreg.pickle(Poly, lambda value: (Poly, (value.terms,)))
 copyreg.pickle(Symbol, lambda atom: (Symbol, (atom.name,)))
 copyreg.pickle(Floor, lambda atom: (Floor, (atom.argument, atom.modulus)))
@@ -45,9 +45,8 @@ class Condition:
     equal: bool
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Test whether the constraint holds at a point."""
-        found = evaluate(self.value, point)
-        return found == 0 if self.equal else found >= 0
+        number = evaluate(self.value, point)
+        return number == 0 if self.equal else number >= 0
 
 
 @record
@@ -58,8 +57,7 @@ class Piece:
     value: Poly
 
     def holds(self, point: Mapping[str, int]) -> bool:
-        """Test whether a point is in this piece."""
-        return any(all(each.holds(point) for each in case) for case in self.cases)
+        return any(all(condition.holds(point) for condition in case) for case in self.cases)
 
 
 Piecewise = tuple[Piece, ...]
@@ -70,9 +68,9 @@ def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
     """Evaluate a piecewise integer at a point."""
     for piece in pieces:
         if piece.holds(point):
-            found = evaluate(piece.value, point)
-            assert found.denominator == 1
-            return int(found)
+            number = evaluate(piece.value, point)
+            assert number.denominator == 1
+            return int(number)
     return 0
 
 
@@ -164,8 +162,8 @@ class MissCurve:
 
     def _fetched(self, lines: int) -> int:
         beyond = sum(
-            value_at(each.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * each.scale)})
-            for least, each in self.ranged
+            value_at(row.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * row.scale)})
+            for least, row in self.ranged
         )
         return self.first + sum(count for distance, count in self.settled if distance > lines) + beyond
 
@@ -183,4 +181,4 @@ class MissCurve:
         edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]
         unit = max(1, capacity // 8)
         scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * STEPS_PER_SCALE)]
-        return sorted({capacity, most, *(each for each in (*edges, *scale) if capacity <= each <= most)})
+        return sorted({capacity, most, *(size for size in (*edges, *scale) if capacity <= size <= most)})

@@ -99,7 +99,7 @@ def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
 
     Raises NotAffineError.
     """
-    scale = lcm(*(int(each.q) for each in value.terms.values())) if value.terms else 1
+    scale = lcm(*(int(number.q) for number in value.terms.values())) if value.terms else 1
     parts = []
     for monomial, coefficient in value.terms.items():
         factor = int((coefficient * scale).p)
@@ -168,7 +168,7 @@ def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
     names: set[str] = set()
     for access, chain, _ in found:
         ends = (end for loop in chain for end in (loop.lo, loop.hi))
-        places = (each for each in access.place if each is not None)
+        places = (subscript for subscript in access.place if subscript is not None)
         for value in (*ends, *places, *access.when, *access.array.extents, access.array.below):
             names |= value.names
     return names
@@ -185,9 +185,9 @@ def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[st
 
 def _separate(arrays: Sequence[Array]) -> bool:
     """Test whether local arrays never reuse lines of another one, nor move between iterations."""
-    made = [array for array in dict.fromkeys(arrays) if array.local]
-    above = all(one in two.beneath or two in one.beneath for one, two in combinations(made, 2))
-    return above and not any(array.within for array in made)
+    local = [array for array in dict.fromkeys(arrays) if array.local]
+    above = all(first in second.beneath or second in first.beneath for first, second in combinations(local, 2))
+    return above and not any(array.within for array in local)
 
 
 @dataclass(eq=False)
@@ -198,13 +198,13 @@ class _Builder:
     cut: frozenset[str]
     _arrays: dict[Array, str] = field(default_factory=dict)
 
-    def problem(self, algorithm: s.Algorithm, found: Sequence[tuple[Access, Chain, Time]]) -> Problem:
+    def problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> Problem:
         signature = self.scope.module.signatures[algorithm]
-        machine = [name for name in machine_symbols(signature) if name != "L" and name in _names(found)]
+        machine = [name for name in machine_symbols(signature) if name != "L" and name in _names(accesses)]
         sizes = tuple(name for name in (*signature.size_names, *signature.indices, *machine) if name not in self.point)
         symbols = {name: f"p{place}" for place, name in enumerate(sizes)}
-        columns = _columns([time for _, _, time in found], self.cut)
-        timed = zip(found, columns, strict=True)
+        columns = _columns([time for _, _, time in accesses], self.cut)
+        timed = zip(accesses, columns, strict=True)
         references = tuple(self._reference(access, chain, time, symbols) for (access, chain, _), time in timed)
         return Problem(self.point["L"], sizes, self._context(algorithm, symbols), references)
 
@@ -217,18 +217,17 @@ class _Builder:
         try:
             key, lines = self._lines(access, names)
             needs = [need for loop in chain for need in self._range(loop, names)]
-            needs += [self._at_least_zero(each, names) for each in access.when]
+            needs += [self._at_least_zero(condition, names) for condition in access.when]
         except NotAffineError as problem:
             raise UntracedError(f"{problem} in sizes and loop variables", access.span) from None
         needs += [f"0 <= {counters[name]}r < {self.point['L']}" for name in counters if name in self.cut]
         needs += [f"l{place} = {text}" for place, text in enumerate(lines)]
-        columns = ", ".join(each.text(counters) for each in time)
+        columns = ", ".join(column.text(counters) for column in time)
         line = ", ".join(f"l{place}" for place in range(len(lines)))
         text = f"[{', '.join(symbols.values())}] -> {{ [{columns}] -> {key}[{line}] : {' and '.join(needs)} }}"
         return TimedReference(key, access.times, text, time)
 
     def _counter(self, name: str, symbol: str) -> str:
-        """Return a counter in isl syntax."""
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
     def _value(self, value: Poly) -> Poly:
@@ -249,26 +248,26 @@ class _Builder:
         array = access.array
         if array.layout == "zmorton":
             raise UntracedError("lines of a Z-Morton array are not affine in its subscripts", access.span)
-        place = [each for each in access.place if each is not None]
+        place = [subscript for subscript in access.place if subscript is not None]
         if len(place) < len(access.place):
             raise UntracedError("the data decides which element this is", access.span)
         along = contiguous_dimension(array)
-        rows = [each for dimension, each in enumerate(place) if dimension != along]
+        rows = [subscript for dimension, subscript in enumerate(place) if dimension != along]
         if array.local and not self.separate:
             return STACK, [self._on_stack(access, rows, place[along], names)]
         key = self._arrays.setdefault(array, f"a{len(self._arrays)}")
-        texts = [floor_text(self._value(each), 1, names) for each in rows]
+        texts = [floor_text(self._value(row), 1, names) for row in rows]
         return key, [*texts, floor_text(self._value(place[along]), self.point["L"], names)]
 
     def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
         """Return the number of a line on the stack; local arrays lie above those made before them."""
         array = access.array
-        for each in (array, *array.beneath):
-            if not each.exact or each.layout == "zmorton":
+        for member in (array, *array.beneath):
+            if not member.exact or member.layout == "zmorton":
                 raise UntracedError(f"where the local array `{array.name}` lies is not known exactly", access.span)
         along, line, length = contiguous_dimension(array), Poly.constant(self.point["L"]), ONE
         row = ZERO
-        extents = [each for dimension, each in enumerate(array.extents) if dimension != along]
+        extents = [extent for dimension, extent in enumerate(array.extents) if dimension != along]
         for subscript, extent in zip(reversed(rows), reversed(extents), strict=True):
             row, length = row + subscript * length, length * extent
         words = a.ceil_div(self._value(array.extents[along]), line)
@@ -303,17 +302,17 @@ def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColum
     """Pad times to the same number of columns, and drop columns that are equal in all."""
     length = max(map(len, times), default=0)
     full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]
-    found: list[list[TimeColumn]] = [[] for _ in times]
+    padded: list[list[TimeColumn]] = [[] for _ in times]
     for place in range(length):
         entries = [time[place] for time in full]
         if entries == entries[:1] * len(entries) and isinstance(entries[0], int):
             continue
         pairs = not cut.isdisjoint(map(str, entries))
-        for columns, entry in zip(found, entries, strict=True):
+        for columns, entry in zip(padded, entries, strict=True):
             if isinstance(entry, int):
                 columns += [TimeColumn(place=entry), TimeColumn()][: 1 + pairs]
             elif entry in cut:
                 columns += [TimeColumn(entry, "q"), TimeColumn(entry, "r")]
             else:
                 columns += [TimeColumn(entry), TimeColumn()][: 1 + pairs]
-    return list(map(tuple, found))
+    return list(map(tuple, padded))

@@ -1,5 +1,7 @@
-"""Bound cache misses of recursive algorithms.
+"""Bound cache misses of recursive algorithms from above.
 
-`evaluate` follows the calls at given sizes, `asymptotic` solves a recurrence for the growth of io, and
-`potential` finds closed forms for recursions whose calls are selected by indices.
+`RecursiveMissBounds.at` bounds the lines moved at given sizes, and `io_growth_of_recursion` returns the growth of
+io; `cache.analyse` and `cache.traffic` call them.
+`evaluate` follows the calls of each `AnalysedBody`, `asymptotic` solves a recurrence for the growth, and
+`potential` finds a `Potential`, a closed form for recursions whose calls are selected by indices.
 """

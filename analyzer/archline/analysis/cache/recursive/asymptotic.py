@@ -89,18 +89,18 @@ class _RecursionGrowths:
     def _solve(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         body = self.recursions.body_of(algorithm)
         scope = body.body.scope
-        # What is said of the outermost call's sizes says nothing of those of others.
+        # Facts about the sizes of the outermost call do not hold in calls of other algorithms.
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
-        known = with_all(scope.facts, facts, scope)
-        if not any(known.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
+        assumed = with_all(scope.facts, facts, scope)
+        if not any(assumed.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
             raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
-        others = {each.target for each in recursive_calls(body.body.nodes)} - {algorithm}
-        if any(self.recursions.body_of(each).made for each in others):
+        others = {call.target for call in recursive_calls(body.body.nodes)} - {algorithm}
+        if any(self.recursions.body_of(callee).made for callee in others):
             raise UnsolvedRecursionError("algorithms that it calls allocate arrays")
-        writer = _RecurrenceBuilder(algorithm, body, known.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        writer = _RecurrenceBuilder(algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
             regimes = tuple(writer.once(self.recursions))
-            # Where the calls fetch no more than the arrays have, it does not matter which of them fit.
+            # If calls fetch at most the lines of the arrays, one growth holds whether or not these fit.
             below = _is_below(_upper_growth(regimes[-1]), _upper_growth(regimes[0]), facts)
             return (Growth(None, regimes[-1].upper),) if below else regimes
         growth = writer.by_roots(tuple(filter(_of_machine, facts)))
@@ -142,10 +142,10 @@ class _RecurrenceBuilder:
         """The sizes that io depends on: those of arrays."""
         restore = self.facts.restore
         names = restore(self.body.given).names | restore(self.body.made).names
-        found = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
-        if not found:
+        result = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
+        if not result:
             raise UnsolvedRecursionError("its arrays have no independent sizes")
-        return found
+        return result
 
     # Recursion by square roots.
     def by_roots(self, known: Sequence[s.Fact]) -> s.Expr | None:
@@ -158,30 +158,30 @@ class _RecurrenceBuilder:
             return None
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
-        found, called = (
+        calls, called = (
             list(self._own_calls(parts)),
             sum(call.target is self.algorithm for call in recursive_calls(body.nodes)),
         )
-        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(found) == called == ROOTS:
+        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == called == ROOTS:
             return None
-        if not all(self._is_root(*each) for each in found):
+        if not all(self._is_root(*call) for call in calls):
             return None
         n, line = b.name(self.sizes[0]), b.name("L")
         lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
-        given, made = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
-        if not all(_is_below(each, lines, large) for each in (*self._outside_calls(parts, b.ONE), to_tree(made + ONE))):
+        argument, held = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
+        if not all(_is_below(cost, lines, large) for cost in (*self._outside_calls(parts, b.ONE), to_tree(held + ONE))):
             return None
-        if not _is_below(to_tree(given), b.binary("+", b.ONE, lines), known):
+        if not _is_below(to_tree(argument), b.binary("+", b.ONE, lines), known):
             return None
         levels = b.quotient([n, b.call("log2", n)], [b.product([line, b.call("log2", b.name("Z"))])])
-        return b.binary("+", to_tree(self._roots(given + made)), levels)
+        return b.binary("+", to_tree(self._roots(argument + held)), levels)
 
     def _roots(self, lines: Poly) -> Poly:
         """Drop coefficients, and write n/sqrt(n) as sqrt(n)."""
         n = Poly.symbol(self.sizes[0])
         ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
-        return Poly({term: ONE.constant_term for each in terms for term in each.terms})
+        return Poly({term: ONE.constant_term for form in terms for term in form.terms})
 
     def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
         """Yield each call of the algorithm itself, with the number of times that it is made."""
@@ -190,7 +190,7 @@ class _RecurrenceBuilder:
                 case CallPart(call=call) if call.target is self.algorithm:
                     yield ONE, call
                 case LoopPart(loop=loop, parts=inner):
-                    direct = (each.call for each in inner if isinstance(each, CallPart))
+                    direct = (inner_part.call for inner_part in inner if isinstance(inner_part, CallPart))
                     yield from ((loop.trips, call) for call in direct if call.target is self.algorithm)
                 case _:
                     pass
@@ -223,30 +223,30 @@ class _RecurrenceBuilder:
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
         words = to_tree(self.facts.restore(lines * LINE))
-        found = self._leading_part(self._cost(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE)
-        others = []
+        bound = self._leading_part(self._cost(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE)
+        callees = []
         for part in self.body.parts:
             match part:
                 case CallPart(call=call) if recursions.module.signatures[call.target].indices:
-                    found = found + self._by_indices(call, recursions.body_of(call.target))
+                    bound = bound + self._by_indices(call, recursions.body_of(call.target))
                 case CallPart():
-                    others.append(self._callee_growth(part))
+                    callees.append(self._callee_growth(part))
                 case StraightLinePart() | LoopPart() | BranchPart():
                     pass
         if not body.made:
             yield Growth(None, to_tree(self._leading_part(lines)), where=(b.binary(">=", b.name("Z"), words),))
         where = () if body.made else (b.binary("<=", b.name("Z"), words),)
-        yield Growth(None, _sum_distinct([to_tree(self._leading_part(found)), *others]), where=where)
+        yield Growth(None, _sum_distinct([to_tree(self._leading_part(bound)), *callees]), where=where)
 
     def _by_indices(self, call: RecursiveCall, target: Body) -> Poly:
         """Bound the misses of a call of a recursion by indices."""
         if target.potential is None:
             raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
-        found = [form.substitute(call.sizes) for form in target.potential.forms]
-        moved = sorted({name for each in found for name in each.names} & set(self._indices))
+        forms = [form.substitute(call.sizes) for form in target.potential.forms]
+        moved = sorted({name for form in forms for name in form.names} & set(self._indices))
         if moved:
             raise UnsolvedRecursionError(f"`{moved[0]}` may be below 0")
-        return total(map(self._leading_part, found))
+        return total(map(self._leading_part, forms))
 
     @property
     def _indices(self) -> tuple[str, ...]:
@@ -270,13 +270,13 @@ class _RecurrenceBuilder:
     def _require_small_leaves(self, chosen: BranchPart) -> None:
         """Require that branches without recursive calls have constant size, as the recurrence omits them."""
         scope = self.body.body.scope
-        known = scope.facts
+        facts = scope.facts
         for branch, parts in chosen.branches:
-            here = known
+            here = facts
             if branch.condition is not None:
-                here = with_fact(known, branch.condition, scope)
+                here = with_fact(facts, branch.condition, scope)
                 for need in equivalent_constraints(branch.condition, scope) or ():
-                    # Of max(n, m) <= 16 both n <= 16 and m <= 16.
+                    # max(n, m) <= 16 -> n <= 16 and m <= 16
                     here = reduce(Facts.with_nonnegative, a.options(need, False), here)
             if not any(map(_calls_itself, parts)):
                 sizes = sorted(_size_names(parts) & scope.values.keys())
@@ -284,16 +284,16 @@ class _RecurrenceBuilder:
                 if large:
                     raise UnsolvedRecursionError(f"`{large[0]}` may be of any size where there is no recursive call")
             if branch.condition is not None:
-                known = with_fact(known, negate_condition(branch.condition), scope)
+                facts = with_fact(facts, negate_condition(branch.condition), scope)
 
     def require_known(self, cases: tuple[EquationCase, ...]) -> None:
         """Require that sizes other than the recurrence's parameters are the same in every call."""
         mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
         mentioned -= set(self.sizes)
         for call in recursive_calls(self.body.body.nodes):
-            own = call.sizes if call.target is self.algorithm else {}
-            for name in sorted(mentioned & own.keys()):
-                if own[name] != self.body.body.scope.values[name]:
+            sizes = call.sizes if call.target is self.algorithm else {}
+            for name in sorted(mentioned & sizes.keys()):
+                if sizes[name] != self.body.body.scope.values[name]:
                     raise UnsolvedRecursionError(f"the size `{name}` varies from call to call")
 
     def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
@@ -396,10 +396,10 @@ class _RecurrenceBuilder:
         return total
 
     def _piece(self, piece: StraightLinePart) -> Poly:
-        found = [self._leading_part(each) for each in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
-        if not found:
+        bounds = [self._leading_part(misses) for misses in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
+        if not bounds:
             raise UnsolvedRecursionError("a part without recursive calls has no bound under these facts")
-        return min(found, key=_value_at_large_sizes)
+        return min(bounds, key=_value_at_large_sizes)
 
 
 @record
@@ -411,14 +411,13 @@ class _SyntacticTerm:
 
     @classmethod
     def of(cls, tree: s.Expr) -> _SyntacticTerm:
-        """Return an expression as a term."""
         return cls(structure(tree), tree)
 
 
 def _sum_distinct(sums: Iterable[s.Expr]) -> s.Expr:
     """Add the terms of several sums, each distinct term once."""
-    terms = (_SyntacticTerm.of(term) for each in sums for term in _sum_terms(each))
-    return b.total((False, each.tree) for each in dict.fromkeys(terms))
+    terms = (_SyntacticTerm.of(term) for expr in sums for term in _sum_terms(expr))
+    return b.total((False, term.tree) for term in dict.fromkeys(terms))
 
 
 def _is_below(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
@@ -453,7 +452,7 @@ def _size_names(parts: Iterable[Part]) -> set[str]:
 
 
 def _calls_itself(part: Part) -> bool:
-    return any(isinstance(each, CallPart) for each in all_parts((part,)))
+    return any(isinstance(inner, CallPart) for inner in all_parts((part,)))
 
 
 def _value_at_large_sizes(value: Poly) -> float:

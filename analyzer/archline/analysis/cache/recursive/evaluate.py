@@ -72,9 +72,9 @@ class LoopPart:
     parts: tuple[Part, ...]
     alike: bool
 
-    def over_iterations(self, each: Iterable[int]) -> int:
+    def over_iterations(self, amounts: Iterable[int]) -> int:
         """Sum amounts over iterations; the maximum if the data selects a single iteration."""
-        return max(each, default=0) if self.loop.trips == ONE else sum(each)
+        return max(amounts, default=0) if self.loop.trips == ONE else sum(amounts)
 
 
 @record(eq=False)
@@ -95,7 +95,7 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
             case LoopPart(parts=inner):
                 yield from all_parts(inner)
             case BranchPart(branches=branches):
-                yield from all_parts(each for _, inner in branches for each in inner)
+                yield from all_parts(part for _, inner in branches for part in inner)
             case StraightLinePart() | CallPart():
                 pass
 
@@ -190,17 +190,17 @@ class RecursiveMissBounds:
         All arrays of the outermost call are aligned to lines; a parameter is not if some call passes an unaligned
         view.
         """
-        found: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
+        alignments: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
         bodies: dict[s.Algorithm, RecursiveBody] = {}
         pending = [(self.algorithm, _array_parameters(self.algorithm), frozenset[str]())]
         while pending:
             algorithm, aligned, strided = pending.pop()
-            known = found.get(algorithm)
-            if known is not None:
-                aligned, strided = aligned & known[0], strided | known[1]
-            if (aligned, strided) == known:
+            previous = alignments.get(algorithm)
+            if previous is not None:
+                aligned, strided = aligned & previous[0], strided | previous[1]
+            if (aligned, strided) == previous:
                 continue
-            found[algorithm] = aligned, strided
+            alignments[algorithm] = aligned, strided
             bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevel(aligned, strided))
             for call in recursive_calls(bodies[algorithm].nodes):
                 own = frozenset(name for name, view in call.views.items() if at_lines(view))
@@ -209,7 +209,6 @@ class RecursiveMissBounds:
         return bodies
 
     def body_of(self, algorithm: s.Algorithm) -> AnalysedBody:
-        """Return the analysed body of an algorithm."""
         if algorithm not in self._solved:
             body = self._bodies[algorithm]
             facts = body.scope.facts
@@ -234,7 +233,6 @@ class RecursiveMissBounds:
         )
 
     def solve(self) -> None:
-        """Analyse the bodies of all algorithms."""
         for algorithm in self._bodies:
             self.body_of(algorithm)
 
@@ -252,13 +250,13 @@ class RecursiveMissBounds:
         solved, evaluation = self.body_of(self.algorithm), _Evaluation(self, point["Z"], point["L"])
         try:
             most = evaluation.call_misses(solved, point)
-            # Arrays of the outermost call begin with lines, whatever others are given.
-            given = {array: solved.value(array_lines(array), point) for array in solved.body.given}
-            made = evaluation.local_array_lines(solved, evaluation.machine_point(point))
+            # Arrays of the outermost call are aligned to lines, even if those of other calls are not.
+            lines = {array: solved.value(array_lines(array), point) for array in solved.body.given}
+            local = evaluation.local_array_lines(solved, evaluation.machine_point(point))
         except RecursionError:
             raise EvaluationError("the recursion has too many calls in each other to follow") from None
-        moved = sum(count * solved.moves[array] for array, count in given.items()) + made * self.moves_per_written_line
-        return min(most, moved) if sum(given.values()) + made <= evaluation.capacity else most
+        moved = sum(count * solved.moves[array] for array, count in lines.items()) + local * self.moves_per_written_line
+        return min(most, moved) if sum(lines.values()) + local <= evaluation.capacity else most
 
     def _parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
@@ -284,10 +282,10 @@ class RecursiveMissBounds:
                 raise AssertionError("an access is no part by itself")
 
     def _piece(self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
-        found = build_references(iter_accesses(tuple(nodes)), facts, self.traffic)
-        if not found:
+        references = build_references(iter_accesses(tuple(nodes)), facts, self.traffic)
+        if not references:
             return
-        planner = AllocationPlanner(found, facts, sample_sizes(body.algorithm, body.scope))
+        planner = AllocationPlanner(references, facts, sample_sizes(body.algorithm, body.scope))
         plans = planner.plans()
         if not plans:
             raise UnboundedError
@@ -324,10 +322,10 @@ class _Evaluation:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if late():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            made, (given, moved) = self.local_array_lines(solved, point), solved.given_at(point)
-            fits = given + made <= self.capacity
-            touched = moved + made * self.recursions.moves_per_written_line
-            # By indices all calls are different ones, and those that fit far too many to be followed.
+            local, (given, moved) = self.local_array_lines(solved, point), solved.given_at(point)
+            fits = given + local <= self.capacity
+            touched = moved + local * self.recursions.moves_per_written_line
+            # Calls by indices all differ, and too many of them fit to follow each.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
             ends = by_indices and self._spare < 0
@@ -347,17 +345,17 @@ class _Evaluation:
         if not calling or not self.recursions.has_local_arrays:
             return most
         first, end = calling[0], calling[-1] + 1
-        made = self._stack(solved, parts[first:end], point)
-        if not made or made >= self.capacity:
+        local = self._stack(solved, parts[first:end], point)
+        if not local or local >= self.capacity:
             return most
         try:
-            inside = {**point, "Z": (self.capacity - made) * self.line}
+            inside = {**point, "Z": (self.capacity - local) * self.line}
             held = self._sum(solved, parts[first:end], inside, stack=True)
         except EvaluationError:
             return most
         return min(
             most,
-            made * self.recursions.moves_per_written_line
+            local * self.recursions.moves_per_written_line
             + held
             + self._sum(solved, (*parts[:first], *parts[end:]), point),
         )
@@ -381,10 +379,10 @@ class _Evaluation:
             return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
-            own = solved.value(solved.made, point)
-            ends = [own]
+            held = solved.value(solved.made, point)
+            ends = [held]
             for call, sizes in self._calls(solved, solved.parts, point):
-                below = own if call.base is None else solved.value(call.base, sizes)
+                below = held if call.base is None else solved.value(call.base, sizes)
                 ends.append(below + self.local_array_lines(*self._target(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
@@ -417,9 +415,9 @@ class _Evaluation:
                 most = part.over_iterations(times * self._sum(solved, inner, at, stack) for at, times in iterations)
                 return most if stack else self._least(solved, (part,), point, most)
             case BranchPart(branches=branches):
-                each = self._sum if stack else self._sequence
+                measure = self._sum if stack else self._sequence
                 taken = self._possible_branches(solved, branches, point)
-                return max((each(solved, inner, point, stack) for inner in taken), default=0)
+                return max((measure(solved, inner, point, stack) for inner in taken), default=0)
 
     def _possible_branches(
         self, solved: AnalysedBody, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point
@@ -466,7 +464,6 @@ class _Evaluation:
 
 
 def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
-    """The names that the parts depend on."""
     result: set[str] = set()
     for part in all_parts(parts):
         values: list[Poly] = []
@@ -493,5 +490,4 @@ def _view_lines(array: Array, facts: Facts) -> Poly:
 
 
 def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
-    """The names of the parameters that are arrays."""
     return frozenset(parameter.name for parameter in algorithm.parameters if shape_of(parameter.type)[0] is not None)

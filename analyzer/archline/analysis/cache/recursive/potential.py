@@ -93,7 +93,7 @@ class PotentialSearch:
         share = LINE**-1 * WORDS**-1
         return Potential(self.pays[frozenset()] * share, tuple(self.template_terms[index] * share for index in used))
 
-    # What is known
+    # Facts and forms
     @cached_property
     def reached_words(self) -> Poly:
         """An upper bound on L times the lines that a call reaches."""
@@ -127,26 +127,26 @@ class PotentialSearch:
         """Bound L times the misses of a case itself, with FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts
-        found = build_references(iter(case.accesses), facts)
-        if not found:
+        references = build_references(iter(case.accesses), facts)
+        if not references:
             return ZERO
-        planner = AllocationPlanner(found, facts, sample_sizes(body.algorithm, body.scope))
+        planner = AllocationPlanner(references, facts, sample_sizes(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
         ways = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
         if not ways:
             raise NoPotentialError
-        # Proofs know little of floors and the like.
+        # Few proofs succeed for floors and other composite atoms.
         return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, point) for point in planner.points)))
 
     @cached_property
     def template_terms(self) -> tuple[Poly, ...]:
         """The template times Z*L: Z*L, Z times the quantities, then volumes that calls pass on whole."""
         quantities = self.reach.declaration.quantities
-        cuts = [CaseCalls(ZERO, tuple((1, given) for given in case.calls), {}) for case in self.reach.cases]
-        kept = [self._positive(each) for each in handed_on(cuts, index_products(quantities))]
-        plain = [each for each in quantities if each.names.isdisjoint(self.reach.declaration.ranges)]
-        volumes = sorted((each for each in kept if each), key=_degree)[:MAX_VOLUMES]
-        return (WORDS * LINE, *(WORDS * each for each in plain), *volumes)
+        cuts = [CaseCalls(ZERO, tuple((1, call) for call in case.calls), {}) for case in self.reach.cases]
+        kept = [self._positive(form) for form in handed_on(cuts, index_products(quantities))]
+        plain = [quantity for quantity in quantities if quantity.names.isdisjoint(self.reach.declaration.ranges)]
+        volumes = sorted((form for form in kept if form), key=_degree)[:MAX_VOLUMES]
+        return (WORDS * LINE, *(WORDS * quantity for quantity in plain), *volumes)
 
     def _positive(self, form: Poly) -> Poly:
         """Return a form with the sign that makes it nonnegative at all samples; 0 if its sign changes."""
@@ -166,12 +166,12 @@ class PotentialSearch:
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
                 less = filter(self._plausible, weakened_conditions(condition, self.reach.declaration.quantities))
-                first = next((each for each in less if self._is_inductive(each, step)), None)
+                first = next((fact for fact in less if self._is_inductive(fact, step)), None)
                 if first is not None:
                     result[first] = None
         for quantity in self.reach.declaration.quantities:
             high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
-            first = next((each for each in high if any(self._is_inductive(each, step) for step in self.steps)), None)
+            first = next((fact for fact in high if any(self._is_inductive(fact, step) for step in self.steps)), None)
             if first is not None:
                 result[first] = None
         return tuple(result)
@@ -194,12 +194,12 @@ class PotentialSearch:
         return (
             bool(step.case.calls)
             and self._holds_after(value, step, ())
-            and all(self._holds_after(value, each, (value,)) for each in self.steps)
+            and all(self._holds_after(value, any_step, (value,)) for any_step in self.steps)
         )
 
     def _holds_after(self, value: Poly, step: NonFittingCase, phase: Iterable[Poly]) -> bool:
         situation = self._fact_set(step, phase)
-        return all(situation.proves(value.substitute(given)) for given in step.case.calls)
+        return all(situation.proves(value.substitute(call)) for call in step.case.calls)
 
     @cached_property
     def phases(self) -> dict[Phase, tuple[Phase, ...]]:
@@ -213,7 +213,7 @@ class PotentialSearch:
             if len(result) > MAX_PHASES:
                 raise NoPotentialError
             result[phase] = tuple(self._next_phase(phase, step) for step in self.steps)
-            pending += [each for each, step in zip(result[phase], self.steps, strict=True) if step.case.calls]
+            pending += [successor for successor, step in zip(result[phase], self.steps, strict=True) if step.case.calls]
         return result
 
     def _next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
@@ -224,7 +224,7 @@ class PotentialSearch:
         )
         return phase | frozenset(more)
 
-    # Payment
+    # Coefficients
     def _solve_phase(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
         """Find a sum of forms that pays in a phase, and return its terms.
 
@@ -233,25 +233,25 @@ class PotentialSearch:
         parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
 
         def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
-            return _coefficients([[_restrict_to_forms(each, used) for each in some] for some in parts], 1 + len(used))
+            return _coefficients([[_restrict_to_forms(part, used) for part in some] for some in parts], 1 + len(used))
 
         every = range(len(self.template_terms))
         few = (used for count in (1, 2) for used in combinations(every, count))
         used, numbers = next(
-            ((each, own) for each in few if (own := coefficients_of(each)) is not None), (tuple(every), None)
+            ((choice, trial) for choice in few if (trial := coefficients_of(choice)) is not None), (tuple(every), None)
         )
         if numbers is None:
             numbers = coefficients_of(used)
             for form in reversed(every) if numbers is not None else ():
-                fewer = tuple(each for each in used if each != form)
-                own = coefficients_of(fewer)
-                used, numbers = (used, numbers) if own is None else (fewer, own)
+                fewer = tuple(index for index in used if index != form)
+                trial = coefficients_of(fewer)
+                used, numbers = (used, numbers) if trial is None else (fewer, trial)
         if numbers is None:
             raise NoPotentialError
-        more, *own_ = numbers
+        more, *coefficients = numbers
         self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
         self.pays[phase] = total(
-            self.template_terms[index].scaled(each) for index, each in zip(used, own_, strict=True)
+            self.template_terms[index].scaled(number) for index, number in zip(used, coefficients, strict=True)
         )
         return used
 
@@ -266,33 +266,33 @@ class PotentialSearch:
             tuple(ZERO for _ in self.template_terms),
         )
 
-        def constraint(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
-            first, *rest = (each.substitute(numbers) for each in (later - due, later, *gains))
-            return ConeConstraint(self._cone(tuple(each.substitute(numbers) for each in facts)), tuple(rest), first)
+        def build_constraint(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
+            first, *rest = (value.substitute(numbers) for value in (later - due, later, *gains))
+            return ConeConstraint(self._cone(tuple(fact.substitute(numbers) for fact in facts)), tuple(rest), first)
 
         if not phase:
             # The outermost call may fit.
-            yield constraint((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
+            yield build_constraint((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
         for step, then in zip(self.steps, after, strict=True):
             facts, calls = (*declared, *step.known, *phase, *TALL_CACHE_FACTS), step.case.calls
-            if Situation(tuple(each.substitute(numbers) for each in facts), {}, {}).proves(-ONE):
-                # No call is there.
+            if Situation(tuple(fact.substitute(numbers) for fact in facts), {}, {}).proves(-ONE):
+                # The facts contradict each other: the case does not occur.
                 continue
-            own, paid = then == phase, self.pays.get(then, ZERO)
-            there = [nothing if not own else tuple(form.substitute(given) for form in forms) for given in calls]
-            later = [ZERO if own else paid.substitute(given) for given in calls]
-            gains = [form - total(each) for form, *each in zip(forms, *there, strict=True)]
-            yield constraint(facts, -total(later), gains, step.fetched * WORDS)
-            for given, before, each in zip(calls, later, there, strict=True):
-                known = (value.substitute(given) for value in (*declared, *then))
-                yield constraint((*facts, *known), before, each, (self.reached_words * WORDS).substitute(given))
+            same, paid = then == phase, self.pays.get(then, ZERO)
+            there = [nothing if not same else tuple(form.substitute(call) for form in forms) for call in calls]
+            later = [ZERO if same else paid.substitute(call) for call in calls]
+            gains = [form - total(images) for form, *images in zip(forms, *there, strict=True)]
+            yield build_constraint(facts, -total(later), gains, step.fetched * WORDS)
+            for call, before, images in zip(calls, later, there, strict=True):
+                known = (value.substitute(call) for value in (*declared, *then))
+                yield build_constraint((*facts, *known), before, images, (self.reached_words * WORDS).substitute(call))
 
     @memoised
     def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
         """The cone of products of two facts, including facts about floors."""
-        floors = sorted({atom for each in known for atom in each.atoms() if isinstance(atom, a.Floor)}, key=str)
-        facts = dict.fromkeys((*known, *(each for atom in floors for each in of_floor(atom))))
-        varied = tuple(each for each in facts if not each.is_constant)
+        floors = sorted({atom for fact in known for atom in fact.atoms() if isinstance(atom, a.Floor)}, key=str)
+        facts = dict.fromkeys((*known, *(fact for atom in floors for fact in of_floor(atom))))
+        varied = tuple(fact for fact in facts if not fact.is_constant)
         return ProductCone(varied, DEGREE, frozenset(), len(varied))
 
 
@@ -311,16 +311,16 @@ def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstra
 
 def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
     """Find `count` coefficients for which all constraints are in their cones; None if none are found."""
-    # What cannot be where some indices have one value need not be tried where they have others.
+    # If one choice of index values is infeasible, the others need not be tried.
     if _propose_coefficients(parts[-1], count) is None:
         return None
-    every = [each for some in parts for each in some if any(each.gains) or each.rest]
-    found = _propose_coefficients(every, count)
-    if found is None:
+    every = [part for some in parts for part in some if any(part.gains) or part.rest]
+    proposal = _propose_coefficients(every, count)
+    if proposal is None:
         return None
     for most in DENOMINATORS:
-        numbers = tuple(fmpq(math.ceil(each * ROOM * most), most) for each in found.coefficients.tolist())
-        if all(_is_in_cone(part, numbers, weights) for part, weights in zip(every, found.weights, strict=True)):
+        numbers = tuple(fmpq(math.ceil(value * ROOM * most), most) for value in proposal.coefficients.tolist())
+        if all(_is_in_cone(part, numbers, weights) for part, weights in zip(every, proposal.weights, strict=True)):
             return numbers
     return None
 

@@ -75,13 +75,13 @@ class Resident:
         facts, content = references[0].facts, _by_content(self.measure)
         if content is None or any(len(reference.chain) > MAX_DEPTH for reference in references):
             return self._sized(references)
-        known, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
-        if key not in known:
-            found = self._sized(references)
-            if _loop_counters(references) & (found[0].value.names | found[1].value.names):
-                return found
-            known[key] = found
-        return known[key]
+        cache, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
+        if key not in cache:
+            measured = self._sized(references)
+            if _loop_counters(references) & (measured[0].value.names | measured[1].value.names):
+                return measured
+            cache[key] = measured
+        return cache[key]
 
     def _sized(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         """Measure references, with results in terms of sizes."""
@@ -118,7 +118,6 @@ class Resident:
 
     @property
     def name(self) -> str:
-        """The array's name."""
         return self.references[0].name
 
 
@@ -175,10 +174,10 @@ def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
     """
     if is_known(amount.value):
         return amount
-    found = bound_without(a.Offset | a.Gap, amount.value, facts, True)
-    if found is None:
+    bound = bound_without(a.Offset | a.Gap, amount.value, facts, True)
+    if bound is None:
         raise UnboundedError
-    return FactoredProduct((found,))
+    return FactoredProduct((bound,))
 
 
 def classes_of(references: Sequence[Reference], depth: int) -> Classes:
@@ -186,10 +185,10 @@ def classes_of(references: Sequence[Reference], depth: int) -> Classes:
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
-        found = group_footprint(references, depth).spread()
-        if found is None:
+        spread = group_footprint(references, depth).spread()
+        if spread is None:
             return ()
-        rows, wide = (of_sizes(each.at_most(first.chain[:depth]), first.facts).value for each in found)
+        rows, wide = (of_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
         everything = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
         if len(everything) < len(array.extents):
             return ()
@@ -203,9 +202,9 @@ def classes_of(references: Sequence[Reference], depth: int) -> Classes:
 def common_loops(references: Sequence[Reference]) -> Chain:
     """The loops around all references."""
     chain = references[0].chain
-    for other in references[1:]:
+    for reference in references[1:]:
         depth = 0
-        while depth < min(len(chain), len(other.chain)) and chain[depth] is other.chain[depth]:
+        while depth < min(len(chain), len(reference.chain)) and chain[depth] is reference.chain[depth]:
             depth += 1
         chain = chain[:depth]
     return chain

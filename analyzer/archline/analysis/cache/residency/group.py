@@ -60,7 +60,7 @@ def _common_direction(references: Sequence[Reference]) -> int | None:
         return None
     way = 1 if loop.inside.positive(stride) else -1
     room = stride.scaled(way)
-    fits = all(loop.inside.nonnegative(room - (one[1] - other[0])) for one in entries for other in entries)
+    fits = all(loop.inside.nonnegative(room - (first[1] - second[0])) for first in entries for second in entries)
     return way if fits else None
 
 
@@ -74,8 +74,8 @@ def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[in
     numbered = [pair for reference in references for pair in zip(reference.order, reference.accesses, strict=True)]
     turns = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
     places = [place for place in dict.fromkeys(turns) if place is not None]
-    behind = {place: [facts.nonnegative((place - other).scaled(way)) for other in places] for place in places}
-    if not all(behind[one][y] or behind[other][x] for x, one in enumerate(places) for y, other in enumerate(places)):
+    behind = {place: [facts.nonnegative((place - earlier).scaled(way)) for earlier in places] for place in places}
+    if not all(behind[left][y] or behind[right][x] for x, left in enumerate(places) for y, right in enumerate(places)):
         return None
     ranks = [sum(behind[place]) for place in turns if place is not None]
     cuts = ([False, *(rank >= cut for rank in ranks), True] for cut in ranks)
@@ -87,10 +87,10 @@ def _in_turn(references: tuple[Reference, ...]) -> tuple[FactoredProduct, Factor
     """Count the lines from the first element to the last, or those of each element if fewer."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
-    space = sum((each.lines(depth).largest.value for each in references), ZERO)
-    each = sum((each.lines(depth).count.value for each in references), ZERO) * loop.facts.positive_part(loop.trips)
+    space = sum((ref.lines(depth).largest.value for ref in references), ZERO)
+    single = sum((ref.lines(depth).count.value for ref in references), ZERO) * loop.facts.positive_part(loop.trips)
     between = group_footprint(references, depth - 1).count.value
-    return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, each),)).over(chain[:-1])
+    return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, single),)).over(chain[:-1])
 
 
 def row_and_next_element(references: Sequence[Reference]) -> Resident | None:

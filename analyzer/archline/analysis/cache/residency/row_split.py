@@ -60,14 +60,14 @@ class SidePartitioner:
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
         """Count the lines and misses of a residency on this side; None without a closed form."""
-        parts = [self.part(each) for each in unit.references]
-        known = tuple(each for each in parts if each is not None)
-        if len(known) < len(parts) or not _share_outer_loops(unit, known) or not unit.fit(known):
+        parts = [self.part(reference) for reference in unit.references]
+        restricted = tuple(part for part in parts if part is not None)
+        if len(restricted) < len(parts) or not _share_outer_loops(unit, restricted) or not unit.fit(restricted):
             return None
-        counters = {loop.variable for each in known for loop in each.chain}
+        counters = {loop.variable for part in restricted for loop in part.chain}
         try:
             with budget(MAX_SPLITTING, own=True):
-                space, misses = (each.value for each in unit.measure(known))
+                space, misses = (amount.value for amount in unit.measure(restricted))
         except (UnboundedError, TooComplexError):
             return None
         known_of_sizes = not counters & (space.names | misses.names) and is_known(space) and is_known(misses)
@@ -103,7 +103,7 @@ class SidePartitioner:
 
 def _row_selecting_loop(reference: Reference, dimension: int) -> Loop | None:
     place = reference.place[dimension]
-    picking = (each for each in reversed(reference.chain) if place is not None and each.variable in place[0].names)
+    picking = (loop for loop in reversed(reference.chain) if place is not None and loop.variable in place[0].names)
     return next(picking, None)
 
 
@@ -116,9 +116,9 @@ def _has_varying_rows(reference: Reference, dimension: int) -> bool:
     if loop is None:
         return False
     depth = reference.chain.index(loop)
-    around = {each.variable for each in reference.chain[:depth]}
+    around = {outer.variable for outer in reference.chain[:depth]}
     return bool(around & (loop.lo.names | loop.hi.names)) or any(
-        loop.variable in end.names for each in reference.chain[depth + 1 :] for end in (each.lo, each.hi)
+        loop.variable in end.names for inner in reference.chain[depth + 1 :] for end in (inner.lo, inner.hi)
     )
 
 
@@ -181,30 +181,30 @@ class RowSplitSearch:
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
-            # Lines are not those of rows, or rows are other lines in other iterations.
+            # Rows do not consist of lines, or their lines change between iterations.
             return
-        if sum(each.array is array for each in self.own) > MAX_TILED_REFERENCES and any(
+        if sum(reference.array is array for reference in self.own) > MAX_TILED_REFERENCES and any(
             map(_is_cut_short, coarse.references)
         ):
-            # What is fetched for some rows of tiles has long forms: of many references to an array they take too long.
+            # The misses of some rows of tiles have long forms, which take too long for many references.
             return
-        held = any(not each.scratch for each in fine)
+        held = any(not unit.scratch for unit in fine)
         for dimension in range(len(array.extents)):
-            if held or any(_has_varying_rows(each, dimension) for each in coarse.references):
-                relative = all(_begins_elsewhere(each, dimension, coarse.loop) for each in coarse.references)
+            if held or any(_has_varying_rows(reference, dimension) for reference in coarse.references):
+                relative = all(_begins_elsewhere(reference, dimension, coarse.loop) for reference in coarse.references)
                 yield from (RowRange(dimension, before, relative) for before in (True, False))
         along = contiguous_dimension(array)
-        walks = [each.place[along] for each in coarse.references if walk_depth(each) is not None]
+        walks = [reference.place[along] for reference in coarse.references if walk_depth(reference) is not None]
         if held and walks:
             # The end that no loop moves is passed by most walks: lines on its side are worth most.
             yield RowRange(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
         """Measure a coarse residency on one side, and fine ones on the other; None without a closed form."""
-        kept = self._measured(coarse, side)
-        if kept is None:
+        measured = self._measured(coarse, side)
+        if measured is None:
             return None
-        lines, misses = kept
+        lines, misses = measured
         halves, fetched = [SideResidency(lines, ZERO, misses, coarse.loop)], ZERO
         for unit in fine:
             rest = self._rest(unit, side.opposite)
@@ -218,16 +218,16 @@ class RowSplitSearch:
 
     def _rest(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
         """Measure a fine residency on its side, reference by reference if several loops select rows."""
-        known = self._measured(unit, side)
-        if known is not None:
-            lines, misses = known
+        measured = self._measured(unit, side)
+        if measured is not None:
+            lines, misses = measured
             # A scratch unit has no line of its own on either side.
             held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
             return [SideResidency(*held, misses, unit.loop)]
         halves, instead = [], unit.space
         for reference in unit.references if len(unit.references) > 1 else ():
-            own = (each for each in self.own[reference] if each.loop is unit.loop and not each.scratch)
-            part = next((found for each in own if (found := self._measured(each, side)) is not None), None)
+            own = (resident for resident in self.own[reference] if resident.loop is unit.loop and not resident.scratch)
+            part = next((found for resident in own if (found := self._measured(resident, side)) is not None), None)
             if part is None:
                 return None
             halves.append(SideResidency(part[0], instead, part[1], unit.loop))

@@ -48,15 +48,15 @@ def pointer_line(reference: Reference) -> Resident | None:
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines from the first to the last of references that walk along a row together."""
-    moving = [each for each in references if walk_depth(each) is not None]
-    array, depths = references[0].array, {walk_depth(each) for each in moving}
-    if len(depths) != 1 or len({walk_key(each) for each in moving}) > 1 or array.layout == "zmorton" or array.moves:
+    moving = [ref for ref in references if walk_depth(ref) is not None]
+    array, depths = references[0].array, {walk_depth(ref) for ref in moving}
+    if len(depths) != 1 or len({walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
         return None
     (depth,) = depths
     if depth is None:
         return None
-    shifts = [_walk_offset(each, moving, depth) for each in references]
-    known_shifts = [each for each in shifts if each is not None]
+    shifts = [_walk_offset(ref, moving, depth) for ref in references]
+    known_shifts = [shift for shift in shifts if shift is not None]
     if len(known_shifts) < len(shifts):
         return None
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
@@ -103,10 +103,10 @@ def reloaded_residencies(
 ) -> Iterator[Resident | None]:
     """Yield one-line residencies that give up their line in inner loops whose length the data decides."""
     chain = reference.chain
-    inner = (each for each in others if len(each.chain) > len(chain) and common_loops((reference, each)) == chain)
-    loops = tuple(dict.fromkeys(each.chain[len(chain)] for each in inner))
+    inner = (ref for ref in others if len(ref.chain) > len(chain) and common_loops((reference, ref)) == chain)
+    loops = tuple(dict.fromkeys(ref.chain[len(chain)] for ref in inner))
     scratch = next((unit for unit in own if unit.scratch), None)
-    if not chain or not loops or scratch is None or all(is_known(each.trips) for each in loops):
+    if not chain or not loops or scratch is None or all(is_known(loop.trips) for loop in loops):
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
@@ -171,7 +171,7 @@ def _retained_footprint(
     """Measure windows at a depth, whose lines are fetched once in all loops from `start` on."""
     space = group_footprint(references, depth).largest
     if start < depth - 1:
-        # A loop between is perhaps never entered: what holds inside says nothing then, and lines are not below 0.
+        # If a loop between is never entered, the facts inside it do not hold, and the bound could be negative.
         space = FactoredProduct((references[0].facts.positive_part(space.value),))
     return space, group_footprint(references, start).total
 
@@ -189,7 +189,7 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
     hull, along = reference.hull(depth), contiguous_dimension(array)
     inner = reference.chain[depth]
     moving = {loop.variable, inner.variable}
-    rows = [interval for each, interval in enumerate(reference.hull(depth + 1)) if each != along]
+    rows = [interval for dimension, interval in enumerate(reference.hull(depth + 1)) if dimension != along]
     if any(moving & end.names for interval in rows for end in interval):
         return False
     ends = reference.hull(depth + 1)[along]
@@ -200,7 +200,7 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
-    # Where a part is empty, the one behind it must not begin before it.
+    # If a part is empty, the next one must not begin before it.
     return all(_no_less(following - end, facts) for end in (high, low))
 
 

@@ -64,7 +64,7 @@ def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
     if len(moving) != 1:
         return None
     if not moving[0].lines(len(chain)).is_sliding_window:
-        # It comes back to lines that it has left.
+        # The reference returns to lines that it has left.
         return None
     return with_known_bounds(Resident(tuple(references), chain[-1], _passed_by))
 
@@ -78,13 +78,13 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, Fact
 
 def up_to(references: Sequence[Reference]) -> Resident | None:
     """Pin the line of an entry while the innermost loop passes the row up to it: A[i, k] for k < j, and A[i, j]."""
-    array, chain = references[0].array, max((each.chain for each in references), key=len)
+    array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
         return None
     inner, along = chain[-1], contiguous_dimension(array)
     moving = _moved_references(references, inner)
-    still = [each for each in references if each not in moving]
-    if len(moving) != 1 or not still or any(each.chain not in (chain, chain[:-1]) for each in references):
+    still = [reference for reference in references if reference not in moving]
+    if len(moving) != 1 or not still or any(reference.chain not in (chain, chain[:-1]) for reference in references):
         return None
     (row,), entry = moving, still[0]
     place, end = row.place[along], entry.place[along]
@@ -92,7 +92,7 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
         return None
     behind = place[0].substitute({inner.variable: inner.hi})
     passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
-    if not passed or end != (behind, behind) or any(each.place != entry.place for each in still):
+    if not passed or end != (behind, behind) or any(reference.place != entry.place for reference in still):
         return None
     if not _entry_line_stays((row, *still)):
         return None
@@ -142,20 +142,20 @@ def _sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
     ends: list[list[tuple[int, int]]] = [[] for _ in references]
     for loop, dimension in zip(loops, moved, strict=True):
         assert dimension is not None
-        for found, reference in zip(ends, references, strict=True):
+        for leads, reference in zip(ends, references, strict=True):
             between = _iterations_ahead(reference, references[0], loop, dimension)
             if between is None or (dimension != along and between[0] != between[1]):
                 return None
-            found.append(between)
+            leads.append(between)
     fixed = [dimension for dimension in range(len(references[0].place)) if dimension not in moved]
-    if any(each.place[dimension] != references[0].place[dimension] for each in references for dimension in fixed):
+    if any(ref.place[dimension] != references[0].place[dimension] for ref in references for dimension in fixed):
         return None
-    ahead, behind = (pick(tuple(each[side] for each in found) for found in ends) for pick, side in ((max, 1), (min, 0)))
+    ahead, behind = (pick(tuple(lead[side] for lead in leads) for leads in ends) for pick, side in ((max, 1), (min, 0)))
     if ahead[:-1] == behind[:-1]:
         return None
     rows = []
     for place, loop in enumerate(loops[:-1]):
-        spread = max(found[place][1] for found in ends) - min(found[place][0] for found in ends)
+        spread = max(leads[place][1] for leads in ends) - min(leads[place][0] for leads in ends)
         rows.append(loop.facts.positive_part(loop.hi - loop.lo) + spread)
     return RowSweep(references, depth, ahead, behind, tuple(rows))
 
@@ -172,16 +172,16 @@ def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
 
 def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
     """The lead of a reference over the first one in a dimension, in iterations: minimum and maximum."""
-    own, other = reference.place[dimension], first.place[dimension]
-    if own is None or other is None or _moved_dimension(reference, loop) != dimension:
+    interval, base = reference.place[dimension], first.place[dimension]
+    if interval is None or base is None or _moved_dimension(reference, loop) != dimension:
         return None
-    slopes = {slope_of(end, loop.variable) for end in (*own, *other)}
+    slopes = {slope_of(end, loop.variable) for end in (*interval, *base)}
     slope = slopes.pop() if len(slopes) == 1 else None
-    apart = [end - other[0] for end in own]
-    if slope not in (ONE, -ONE) or not all(each.is_constant and each.constant_term.q == 1 for each in apart):
+    apart = [end - base[0] for end in interval]
+    if slope not in (ONE, -ONE) or not all(gap.is_constant and gap.constant_term.q == 1 for gap in apart):
         return None
     sign = 1 if slope == ONE else -1
-    low, high = sorted(sign * int(each.constant_term.p) for each in apart)
+    low, high = sorted(sign * int(gap.constant_term.p) for gap in apart)
     return low, high
 
 

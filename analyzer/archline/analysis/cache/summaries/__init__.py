@@ -1,5 +1,7 @@
 """Summarise the array regions that a call touches.
 
-`must_access` finds regions that every call touches, `reach` boxes that contain all accesses of a call by
-indices, and `regions` the parts that a sequence of nodes touches in full.
+`must_access` returns the `MustAccess` regions that every call touches, which `lower` and `traffic` count, and
+`reach_of` the `ReachedBoxes` that contain all accesses of a call by indices, which `recursive` uses.
+`regions` collects each `MustTouchRegion` that a sequence of nodes touches in full, from elements, loops and
+claims about calls.
 """

@@ -48,13 +48,13 @@ MAX_BOXES = 12
 def of_whole(array: Array) -> list[MustTouchRegion]:
     """List candidate claims of a whole array, strongest first."""
     dimensions = len(array.extents)
-    none, ones, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
-    single = [(*ones[:place], 2, *ones[place + 1 :]) for place in range(dimensions)]
-    found = [MustTouchRegion(each) for each in dict.fromkeys((none, ones, *single, twos))]
+    zeros, units, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
+    single = [(*units[:place], 2, *units[place + 1 :]) for place in range(dimensions)]
+    claims = [MustTouchRegion(least) for least in dict.fromkeys((zeros, units, *single, twos))]
     if dimensions == 2 and array.extents[0] == array.extents[1]:
         halves: tuple[Half, ...] = ("lower", "upper")
-        found += [MustTouchRegion(none, half=half, beside=beside) for beside in (False, True) for half in halves]
-    return [*found, *(MustTouchRegion(none, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
+        claims += [MustTouchRegion(zeros, half=half, beside=beside) for beside in (False, True) for half in halves]
+    return [*claims, *(MustTouchRegion(zeros, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 
 def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
@@ -64,17 +64,17 @@ def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], 
     result: dict[Box, None] = {}
     for box in largest[:MAX_BOXES]:
         for name, value in (("", ZERO), *equal):
-            own = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
-            if all(end.names.issubset(names) and facts.restore(end) == end for ends in own for end in ends):
-                result[own] = None
-    return [MustTouchRegion((0,) * len(own), own=own) for own in result]
+            shifted = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
+            if all(end.names.issubset(names) and facts.restore(end) == end for ends in shifted for end in ends):
+                result[shifted] = None
+    return [MustTouchRegion((0,) * len(box), own=box) for box in result]
 
 
 def _maximal_boxes(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
     result: list[Box] = []
     for box in boxes:
-        if not any(_is_contained(box, other, nonnegative) for other in result):
-            result = [*(other for other in result if not _is_contained(other, box, nonnegative)), box]
+        if not any(_is_contained(box, existing, nonnegative) for existing in result):
+            result = [*(existing for existing in result if not _is_contained(existing, box, nonnegative)), box]
     return result
 
 
@@ -85,12 +85,12 @@ def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> 
 
 def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
     """Yield indices with the sums that they equal if all of `known` are nonnegative."""
-    for one, other in combinations(known, 2):
-        if one + other == ZERO:
-            for name in sorted(one.names):
-                slope = slope_of(one, name)
+    for first, second in combinations(known, 2):
+        if first + second == ZERO:
+            for name in sorted(first.names):
+                slope = slope_of(first, name)
                 if slope is not None and slope * slope == Poly.constant(1):
-                    yield name, Poly.symbol(name) - one * slope
+                    yield name, Poly.symbol(name) - first * slope
 
 
 # Claims that count together
@@ -145,15 +145,14 @@ class BoxCover:
     tries: int = 0
 
     def covered(self, box: Box, parts: Sequence[Part]) -> bool:
-        """Test whether parts cover a box."""
         self.tries += 1
         if any(self.way.nonnegative(lo - hi) for lo, hi in box):
             return True
         for number, part in enumerate(parts):
             if self.tries > MAX_TRIES:
                 return False
-            others = (*parts[:number], *parts[number + 1 :])
-            if not part.half and self._begins(part.box, box) and self._cut(box, part.box, others):
+            rest = (*parts[:number], *parts[number + 1 :])
+            if not part.half and self._begins(part.box, box) and self._cut(box, part.box, rest):
                 return True
         return False
 
@@ -172,18 +171,18 @@ class BoxCover:
         for number, part in enumerate(parts):
             if self.tries > MAX_TRIES or not self._begins(part.box, box) or not self._reaches(part, top - left):
                 continue
-            # It has all of the rows before the middle.
+            # The part contains all rows before the middle.
             middle, across = part.box[0][1], left + part.box[0][1] - top
-            others = (*parts[:number], *parts[number + 1 :])
+            rest = (*parts[:number], *parts[number + 1 :])
             if not self.way.nonnegative(part.box[1][1] - across):
                 middle, across = top + part.box[1][1] - left, part.box[1][1]
                 if not self.way.nonnegative(part.box[0][1] - middle) or not self.way.nonnegative(middle - top - 1):
                     continue
-                others = (*parts,)
+                rest = (*parts,)
             if self.way.nonnegative(middle - bottom):
                 return True
-            if self._lower(((middle, bottom), (across, right)), others) and self.covered(
-                ((middle, bottom), (left, across)), others
+            if self._lower(((middle, bottom), (across, right)), rest) and self.covered(
+                ((middle, bottom), (left, across)), rest
             ):
                 return True
         return False
@@ -224,11 +223,11 @@ class MustAccess:
     def touched(self, algorithm: s.Algorithm) -> Claimed:
         """List the regions of a call that share no line, in its arguments and local arrays."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
-        given: list[tuple[Array, MustTouchRegion]] = []
+        result: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
-            nonempty = [each for each in claimed.get(array.name, ()) if body.is_about(array, each)]
-            given += [(array, each) for each in in_rows_apart(array, nonempty, body.facts)]
-        return (*given, *self.made[algorithm])
+            nonempty = [claim for claim in claimed.get(array.name, ()) if body.is_about(array, claim)]
+            result += [(array, claim) for claim in in_rows_apart(array, nonempty, body.facts)]
+        return (*result, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
         """Bound the lines that one call touches from below, in its sizes and L; its arrays are aligned.
@@ -238,60 +237,60 @@ class MustAccess:
         body = self.bodies.get(algorithm)
         if body is None:
             return ZERO
-        found = ZERO
+        total = ZERO
         for array, claim in self.touched(algorithm):
             if of is not None and (array.local or array.name not in of):
                 continue
-            # What has no closed form does not count.
+            # Regions without a closed form count nothing.
             with suppress(UnresolvedError, TooComplexError):
-                found = found + _lines(array, claim, body.facts, plain)
-        return body.facts.restore(found)
+                total = total + _lines(array, claim, body.facts, plain)
+        return body.facts.restore(total)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
         """List the must-access regions of a call as result records."""
         body = self.bodies.get(algorithm)
         if body is None:
             return ()
-        restore, found = body.facts.restore, []
+        restore, regions = body.facts.restore, []
         for array, claim in self.touched(algorithm):
             ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
             pairs = zip(array.extents, claim.least, strict=True)
             large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
-            found.append(TouchedRegion(array.name, ends, large, claim.half))
-        return tuple(found)
+            regions.append(TouchedRegion(array.name, ends, large, claim.half))
+        return tuple(regions)
 
 
 def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
     """Derive the regions that calls touch in full, or write in full."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
-    made: dict[s.Algorithm, Claimed] = {}
+    local_claims: dict[s.Algorithm, Claimed] = {}
     for together in callees_first(module, algorithm):
-        found = {each: body for each in together if (body := _body(module, each, written)) is not None}
-        bodies |= found
+        followed = {callee: body for callee in together if (body := _body(module, callee, written)) is not None}
+        bodies |= followed
         try:
             with budget(MAX_TERM_PRODUCTS, own=True):
-                claims |= _greatest_fixpoint(found, claims)
+                claims |= _greatest_fixpoint(followed, claims)
         except (TooComplexError, RecursionError):
-            claims |= {each: {} for each in found}
-        made |= {each: _local_array_claims(body, claims) for each, body in found.items()}
-    return MustAccess(bodies, claims, made)
+            claims |= {callee: {} for callee in followed}
+        local_claims |= {callee: _local_array_claims(body, claims) for callee, body in followed.items()}
+    return MustAccess(bodies, claims, local_claims)
 
 
-# What is claimed
+# Claims
 def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """Remove claims that do not follow from those of callees, until the rest imply each other."""
-    left = {each: {array.name: of_whole(array) for array in body.given} for each, body in bodies.items()}
-    found = {
-        each: {array.name: [left[each][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
-        for each, body in bodies.items()
+    left = {callee: {array.name: of_whole(array) for array in body.given} for callee, body in bodies.items()}
+    current = {
+        callee: {array.name: [left[callee][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
+        for callee, body in bodies.items()
     }
-    all_, changed = {**known, **found}, True
+    all_, changed = {**known, **current}, True
     while changed:
         changed = False
         for algorithm, body in bodies.items():
             for array in body.given:
-                claimed, more = found[algorithm][array.name], left[algorithm][array.name]
+                claimed, more = current[algorithm][array.name], left[algorithm][array.name]
                 for claim in list(claimed):
                     if body.implies(array, claim, all_):
                         continue
@@ -300,7 +299,7 @@ def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims
                     claimed.remove(claim)
                     if claim.own is None and more and touched:
                         claimed.insert(0, more.pop(0))
-    return found
+    return current
 
 
 def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
@@ -314,17 +313,17 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
                     result[array] = claim
     except (TooComplexError, RecursionError):
         return ()
-    stacks = ([each for each in (*array.beneath, array) if each in result] for array in result)
+    stacks = ([member for member in (*array.beneath, array) if member in result] for array in result)
     return tuple((array, result[array]) for array in max(stacks, key=len, default=[]))
 
 
 def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
     """The first nontrivial claim of a local array that holds."""
     tried = of_whole(array) if body.may_touch(array, claims) else []
-    return next((each for each in tried if body.is_about(array, each) and body.implies(array, each, claims)), None)
+    return next((claim for claim in tried if body.is_about(array, claim) and body.implies(array, claim, claims)), None)
 
 
-# The lines of what is claimed
+# Lines of claims
 def _lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     if claim.half:
         return _beside_diagonal(array, claim, facts, plain)
@@ -343,11 +342,11 @@ def _elements(array: Array) -> Poly | None:
 
 def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
     """A factor that is 1 if extents are large enough, and else 0 unless the array is empty."""
-    found = ONE
-    for extent in dict.fromkeys(extent for extent, each in zip(array.extents, least, strict=True) if each > 1):
+    factor = ONE
+    for extent in dict.fromkeys(extent for extent, minimum in zip(array.extents, least, strict=True) if minimum > 1):
         if not facts.nonnegative(extent - 2):
-            found = a.minimum(found, a.positive_part(extent - 1))
-    return found
+            factor = a.minimum(factor, a.positive_part(extent - 1))
+    return factor
 
 
 def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
@@ -357,10 +356,10 @@ def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: 
         count = extent - int(claim.beside)
         return a.ceil_div(count * (count + 1) / 2, LINE)
     if plain or (claim.half == "lower") == (array.layout == "rowmajor"):
-        # So many words are so many lines wherever they lie.
+        # w words are at least ceil(w/L) lines, wherever they lie.
         return sum_over(a.ceil_div(place + int(not claim.beside), LINE), "row", ZERO, extent, facts)
     own = a.ceil_div(extent, LINE) - a.floor_div(place + int(claim.beside), LINE)
-    # Without the diagonal nothing is left of the last row.
+    # Without the diagonal the last row is empty.
     return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
 
 
@@ -381,11 +380,11 @@ class PathFacts:
     @cached_property
     def refined(self) -> Facts:
         """The facts, with the symbol bounds that follow from the path's conditions."""
-        found = self.facts
-        # What the others say may decide a max in one of them.
-        for each in (*self.known, *self.known):
-            found = found.with_nonnegative(found.simplify(each))
-        return found
+        facts = self.facts
+        # One condition may decide a maximum in another one.
+        for value in (*self.known, *self.known):
+            facts = facts.with_nonnegative(facts.simplify(value))
+        return facts
 
     @cached_property
     def impossible(self) -> bool:
@@ -409,14 +408,14 @@ class FollowedBody:
 
     def implies(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
         """Test whether a claim about an array follows from the claims of calls, on all paths."""
-        large = tuple(extent - each for extent, each in zip(array.extents, claim.least, strict=True) if each)
+        large = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True) if least)
         box = claim.of(array)
         for known, nodes in self.ways:
             way = self.path_facts(known, large)
             if way.impossible:
                 continue
-            found = RegionCollector(array, claims).of(nodes, way.refined)
-            parts = dict.fromkeys(each.part for each in found if all(map(way.nonnegative, each.needs)))
+            regions = RegionCollector(array, claims).of(nodes, way.refined)
+            parts = dict.fromkeys(region.part for region in regions if all(map(way.nonnegative, region.needs)))
             covering = BoxCover(way)
             done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
             if not done:
@@ -426,16 +425,16 @@ class FollowedBody:
     def by_indices(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
         """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
         result: dict[MustTouchRegion, None] = {}
-        for known, nodes in self.ways:
+        for conditions, nodes in self.ways:
             targets = {call.target for call in recursive_calls(nodes)}
-            given = (claim for each in targets & claims.keys() for those in claims[each].values() for claim in those)
+            given = (claim for algo in targets & claims.keys() for those in claims[algo].values() for claim in those)
             if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
-                way = self.path_facts(known)
+                way = self.path_facts(conditions)
                 parts = RegionCollector(array, claims).of(nodes, way.refined)
-                certain = (each for each in parts if all(map(way.nonnegative, each.needs)))
-                boxes = (each.part.box for each in certain if not each.part.half)
+                certain = (region for region in parts if all(map(way.nonnegative, region.needs)))
+                boxes = (region.part.box for region in certain if not region.part.half)
                 names = (*self.sizes, *self.indices)
-                result |= dict.fromkeys(of_boxes(boxes, known, names, way.refined))
+                result |= dict.fromkeys(of_boxes(boxes, conditions, names, way.refined))
         return iter(result)
 
     def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
@@ -454,7 +453,7 @@ class FollowedBody:
     def local_arrays(self) -> tuple[Array, ...]:
         """The local arrays that a call makes exactly once."""
         found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
-        return tuple(each for each in found if each.local and each.exact and not each.within and not each.moves)
+        return tuple(array for array in found if array.local and array.exact and not array.within and not array.moves)
 
     @memoised
     def path_facts(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> PathFacts:

@@ -29,7 +29,7 @@ from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguo
 from archline.records import record
 
 MAX_SAMPLES = 60
-"""How many indices are drawn."""
+"""The number of sample indices."""
 ORIGINS = (0, 5, 40)
 MAX_CALLS = 20_000
 Point = Mapping[str, int]
@@ -112,7 +112,7 @@ class ReachedBoxes:
         for dimension, extent in enumerate(array.extents):
             low, high = (self._end((array, dimension, sign)) for sign in (-1, 1))
             result.append((ZERO if low is None else -low, extent - 1 if high is None else high))
-        return tuple(result) if any(_names_index(end, self.body) for each in result for end in each) else None
+        return tuple(result) if any(_names_index(end, self.body) for interval in result for end in interval) else None
 
     def _end(self, end: End) -> Poly | None:
         """Derive the extreme subscript of calls in a direction, times its sign; None without a proof."""
@@ -120,18 +120,18 @@ class ReachedBoxes:
             accessed = [tuple(case.farthest(end)) for case in self.cases]
         except UnboundedError:
             return None
-        proposed = (each for forms in (self._forms, *self._plain) for each in self._proposed(accessed, forms))
-        return next((each for each in proposed if self._proves(each, accessed)), None)
+        proposed = (bound for forms in (self._forms, *self._plain) for bound in self._proposed(accessed, forms))
+        return next((bound for bound in proposed if self._proves(bound, accessed)), None)
 
     def _proposed(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
         """Yield sums of forms that bound the accesses, and their own values at calls, tightest first."""
         parts: list[ConeConstraint] = []
         for case, own in zip(self.cases, accessed, strict=True):
             situation = self.situation(case.known)
-            for given in case.calls:
-                parts += constraints(situation, [form - form.substitute(given) for form in forms], ZERO)
-            for each in own:
-                parts += constraints(situation, forms, -each)
+            for call in case.calls:
+                parts += constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
+            for value in own:
+                parts += constraints(situation, forms, -value)
         points = self.samples.drawn
         mean = np.array([float(sum(evaluate(form, point) for point in points)) for form in forms])
         for numbers in proposals(parts, mean):
@@ -141,8 +141,8 @@ class ReachedBoxes:
         """Prove that no case exceeds the bound if its calls do not."""
         for case, own in zip(self.cases, accessed, strict=True):
             situation = self.situation(case.known)
-            there = (bound.substitute(given) for given in case.calls)
-            if not all(situation.proves(bound - each) for each in (*there, *own)):
+            there = (bound.substitute(call) for call in case.calls)
+            if not all(situation.proves(bound - value) for value in (*there, *own)):
                 return False
         return True
 
@@ -154,11 +154,11 @@ class ReachedBoxes:
             a.positive_part(Poly.symbol(name).scaled(sign))
             for name, values in ranges.items()
             for sign in (1, -1)
-            if any(sign * each > 0 for each in values)
+            if any(sign * value > 0 for value in values)
         ]
-        differences = [each for each in self.declaration.quantities if each.names.isdisjoint(ranges)]
+        differences = [quantity for quantity in self.declaration.quantities if quantity.names.isdisjoint(ranges)]
         indices = (index for _, index in self._plain)
-        return (ONE, *indices, *parts, *(part * each for part in parts for each in differences))
+        return (ONE, *indices, *parts, *(part * difference for part in parts for difference in differences))
 
     @property
     def _plain(self) -> tuple[tuple[Poly, Poly], ...]:
@@ -195,16 +195,15 @@ class IndexSamples:
             if len(self._followed) > MAX_CALLS:
                 raise EvaluationError("too many calls")
             fitting = (
-                (place, each)
-                for place, each in enumerate(self._cases)
-                if all(evaluate(value, point) >= 0 for value in each.known)
+                (place, case)
+                for place, case in enumerate(self._cases)
+                if all(evaluate(value, point) >= 0 for value in case.known)
             )
             number, case = next(fitting, (None, None))
             if number is None or case is None:
                 raise EvaluationError("no case applies")
             calls = tuple(
-                {**point, **{name: int(evaluate(value, point)) for name, value in given.items()}}
-                for given in case.calls
+                {**point, **{name: int(evaluate(value, point)) for name, value in call.items()}} for call in case.calls
             )
             self._followed[key] = number, calls
         return self._followed[key]
@@ -212,19 +211,19 @@ class IndexSamples:
 
 # Cases
 def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
-    if not all(each.target is body.algorithm for each in recursive_calls(body.nodes)):
+    if not all(call.target is body.algorithm for call in recursive_calls(body.nodes)):
         raise NotReachedError
     try:
         every = enumerate_paths(body.nodes)
     except TooManyPathsError:
         raise NotReachedError from None
-    for known, nodes in every:
-        if known is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
+    for conditions, nodes in every:
+        if conditions is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
             raise NotReachedError
-        made = [node for node in nodes if isinstance(node, RecursiveCall)]
-        if not all(_given_whole(call, array) for call in made for array in body.given):
+        calls = [node for node in nodes if isinstance(node, RecursiveCall)]
+        if not all(_given_whole(call, array) for call in calls for array in body.given):
             raise NotReachedError
-        yield AccessPath(known, tuple(iter_accesses(nodes)), tuple(call.sizes for call in made))
+        yield AccessPath(conditions, tuple(iter_accesses(nodes)), tuple(call.sizes for call in calls))
 
 
 def _given_whole(call: RecursiveCall, array: Array) -> bool:

@@ -82,7 +82,6 @@ class ConditionalRegion:
         return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
     def at(self, name: str, value: Poly) -> ConditionalRegion:
-        """Substitute a value for a symbol."""
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
         return ConditionalRegion(Part(box, self.part.half), tuple(need.substitute(values) for need in self.needs))
@@ -97,21 +96,21 @@ class RegionCollector:
 
     def of(self, nodes: Sequence[Node], facts: Facts) -> list[ConditionalRegion]:
         """Collect the regions that a sequence of executed nodes touches."""
-        found: dict[ConditionalRegion, None] = {}
+        regions: dict[ConditionalRegion, None] = {}
         for node in nodes:
             match node:
                 case Access(array=array, place=place, wherever=()) if array is self.array:
-                    found |= dict.fromkeys(map(ConditionalRegion, _element_region(place)))
+                    regions |= dict.fromkeys(map(ConditionalRegion, _element_region(place)))
                 case RecursiveCall():
-                    found |= dict.fromkeys(map(ConditionalRegion, self._given(node, facts)))
+                    regions |= dict.fromkeys(map(ConditionalRegion, self._given(node, facts)))
                 case Loop(body=body):
                     turn = WindowLoop(node.variable, node.lo, node.hi)
                     inside = self.of(body, with_loop_bounds(turn, facts, 1))
-                    found |= dict.fromkeys(all_ for each in inside for all_ in _in_loop(each, turn, facts))
+                    regions |= dict.fromkeys(all_ for region in inside for all_ in _in_loop(region, turn, facts))
                 case _:
                     pass
-        known = list(found)[:MAX_KEPT]
-        return [*known, *_side_by_side(known)]
+        listed = list(regions)[:MAX_KEPT]
+        return [*listed, *_side_by_side(listed)]
 
     def _given(self, call: RecursiveCall, facts: Facts) -> Iterator[Part]:
         claimed = self.claims.get(call.target, {})
@@ -123,11 +122,11 @@ class RegionCollector:
 
 def _extents_at_least(view: View, least: Sequence[int], facts: Facts) -> bool:
     pairs = zip(view.extents, least, strict=True)
-    return all(not each or facts.nonnegative(extent - each) for extent, each in pairs)
+    return all(not minimum or facts.nonnegative(extent - minimum) for extent, minimum in pairs)
 
 
 def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
-    box = tuple((each, each + 1) for each in place if each is not None)
+    box = tuple((subscript, subscript + 1) for subscript in place if subscript is not None)
     if len(box) == len(place):
         yield Part(box)
 
@@ -143,7 +142,7 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
     ends = []
     for dimension, start in enumerate(view.starts):
         width = ONE
-        # From the innermost out, a step is as long as what lies within it.
+        # From the innermost axis out, a step is the product of the extents inside it.
         for (along, step), extent in zip(reversed(view.axes), reversed(view.extents), strict=True):
             if along == dimension:
                 if step != width:
@@ -162,16 +161,16 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
 def _in_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
     """Yield the region that all iterations touch; else that of the first one, and of the last one."""
     name = turn.variable
-    kept = clip_loop(touched.needs, turn, facts)
-    if kept is None:
+    clipped = clip_loop(touched.needs, turn, facts)
+    if clipped is None:
         return
-    turn, needs = kept
+    turn, needs = clipped
     box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
     if len(moving) == 1 and not touched.part.half:
         (place,) = moving
         joint = union(box[place], turn, with_loop_bounds(turn, facts, 2))
         if joint is not None:
-            # Of an empty loop this is an interval without places where every iteration adds one.
+            # An interval of one subscript for each iteration is empty if the loop is.
             empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
             yield ConditionalRegion(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
             return
@@ -219,11 +218,11 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
 
 def _side_by_side(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
     """Merge pairs of parts that are adjacent in one dimension and equal in the rest."""
-    boxes = [each for each in found if not each.part.half][:MAX_PARTS]
-    for one, other in permutations(boxes, 2):
-        (first, second) = one.part.box, other.part.box
+    boxes = [region for region in found if not region.part.half][:MAX_PARTS]
+    for left, right in permutations(boxes, 2):
+        (first, second) = left.part.box, right.part.box
         apart = [place for place, ends in enumerate(first) if ends != second[place]]
         if len(apart) == 1 and first[apart[0]][1] == second[apart[0]][0]:
             place = apart[0]
             joint = (*first[:place], (first[place][0], second[place][1]), *first[place + 1 :])
-            yield ConditionalRegion(Part(joint), tuple(dict.fromkeys((*one.needs, *other.needs))))
+            yield ConditionalRegion(Part(joint), tuple(dict.fromkeys((*left.needs, *right.needs))))

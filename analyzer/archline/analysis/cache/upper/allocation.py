@@ -72,33 +72,33 @@ def enumerate_clusterings(
     references: Sequence[Reference], own: Mapping[Reference, tuple[Resident, ...]]
 ) -> Iterator[list[ReferenceCluster]]:
     """Yield the ways to split references to one array into clusters; `own` has the residencies of each."""
-    known: dict[frozenset[Reference], ReferenceCluster] = {}
-    seen: set[frozenset[frozenset[Reference]]] = set()
+    cache: dict[frozenset[Reference], ReferenceCluster] = {}
+    yielded: set[frozenset[frozenset[Reference]]] = set()
     for parts in partition_references(references):
         key = frozenset(map(frozenset, parts))
-        if key not in seen:
-            seen.add(key)
-            yield [_cluster(part, own, known) for part in parts]
+        if key not in yielded:
+            yielded.add(key)
+            yield [_cluster(part, own, cache) for part in parts]
 
 
 def _cluster(
     references: Sequence[Reference],
     own: Mapping[Reference, tuple[Resident, ...]],
-    known: dict[frozenset[Reference], ReferenceCluster],
+    cache: dict[frozenset[Reference], ReferenceCluster],
 ) -> ReferenceCluster:
     """Build the cluster of references, with those to the same place as one part."""
     key = frozenset(references)
-    if key not in known:
+    if key not in cache:
         if len(references) == 1:
-            known[key] = ReferenceCluster(tuple(references), own[references[0]])
+            cache[key] = ReferenceCluster(tuple(references), own[references[0]])
         else:
             alike = _group_by_key((reference.place, reference) for reference in references)
             parts = alike if len(alike) > 1 else [[reference] for reference in references]
-            clusters = tuple(_cluster(part, own, known) for part in parts)
-            known[key] = ReferenceCluster(
+            clusters = tuple(_cluster(part, own, cache) for part in parts)
+            cache[key] = ReferenceCluster(
                 tuple(references), tuple(filter(None, joint_residencies(references))), clusters
             )
-    return known[key]
+    return cache[key]
 
 
 def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
@@ -133,7 +133,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
     yield [list(references)]
     yield _group_by_key((walk_key(reference), reference) for reference in references)
     for depth in range(max(len(reference.chain) for reference in references) + 1):
-        # In one iteration of a loop too: a row that is left and the element behind it move alike in the loop around.
+        # Movement one loop further out counts too: a row and the element after it move alike in the loop around.
         for like, inner in (
             (_moving_dimensions, depth),
             (_row_position, depth),
@@ -201,24 +201,24 @@ class AllocationPlanner:
 
     def plans(self) -> list[AllocationPlan]:
         """Derive the plans worth listing, fewest lines first."""
-        for each in self.references:
-            units = tuple(single_reference_residencies(each))
-            self._alone[each] = (*units, *filter(None, reloaded_residencies(each, units, self.references)))
-        own = {each: _without_equivalent(units) for each, units in self._alone.items()}
-        arrays = [list(enumerate_clusterings(each, own)) for each in by_array(self.references)]
+        for reference in self.references:
+            units = tuple(single_reference_residencies(reference))
+            self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
+        own = {reference: _without_equivalent(units) for reference, units in self._alone.items()}
+        arrays = [list(enumerate_clusterings(group, own)) for group in by_array(self.references)]
         self._clusters = [
-            list(dict.fromkeys(part for clusters in ways for each in clusters for part in each.all_parts))
+            list(dict.fromkeys(part for clusters in ways for cluster in clusters for part in cluster.all_parts))
             for ways in arrays
         ]
-        self._evaluate(unit for each in chain.from_iterable(self._clusters) for unit in each.units)
+        self._evaluate(unit for cluster in chain.from_iterable(self._clusters) for unit in cluster.units)
         result: dict[frozenset[Resident], AllocationPlan] = {}
-        nothing = tuple(unit for each in self.references for unit in self._alone[each] if unit.scratch)
+        nothing = tuple(unit for reference in self.references for unit in self._alone[reference] if unit.scratch)
         of_all = len(nothing) == len(self.references)
         if of_all:
             result[frozenset()] = self._plan(nothing)
         narrow = self._greedy_small_capacity(nothing) if of_all else ()
         for numbered in chain(self._frontier(arrays), narrow):
-            units = tuple([self._by_number[each] for each in numbered])
+            units = tuple([self._by_number[number] for number in numbered])
             key = frozenset(units)
             if key not in result:
                 result[key] = self._plan(units)
@@ -257,13 +257,13 @@ class AllocationPlanner:
             return (unit,)
         result = []
         for reference in unit.references:
-            small = [own for own in self._alone[reference] if own in numbers and (own.scratch or numbers[own][0] <= 1)]
-            few = min((numbers[own][1] for own in small), default=0) + least
-            fitting = [own for own in small if numbers[own][1] <= few]
+            small = [alt for alt in self._alone[reference] if alt in numbers and (alt.scratch or numbers[alt][0] <= 1)]
+            few = min((numbers[alt][1] for alt in small), default=0) + least
+            fitting = [alt for alt in small if numbers[alt][1] <= few]
             if not fitting:
                 return (unit,)
-            result.append(next((own for own in fitting if own.scratch), fitting[0]))
-        return tuple(result) if sum(numbers[own][1] for own in result) <= numbers[unit][1] + least else (unit,)
+            result.append(next((alt for alt in fitting if alt.scratch), fitting[0]))
+        return tuple(result) if sum(numbers[alt][1] for alt in result) <= numbers[unit][1] + least else (unit,)
 
     # Numbers
     def _evaluate(self, units: Iterable[Resident]) -> None:
@@ -278,11 +278,11 @@ class AllocationPlanner:
         self._exact = []
         for point in self.points:
             environment = compiler.environment([point.get(name, 0) for name in names])
-            known: dict[Resident, tuple[Number, Number]] = {}
+            values: dict[Resident, tuple[Number, Number]] = {}
             for unit, space, misses in ready:
                 with suppress(EvaluationError):
-                    known[unit] = space(environment), misses(environment)
-            self._exact.append(known)
+                    values[unit] = space(environment), misses(environment)
+            self._exact.append(values)
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
@@ -295,20 +295,19 @@ class AllocationPlanner:
     @cached_property
     def _regions(self) -> list[Region]:
         """The sets of loops around references, innermost first."""
-        # In the order of the text where they are as deep, so that reports are the same in every run.
+        # Regions of equal depth keep the order of the text, so that reports are reproducible.
         found = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
         return sorted(found, key=len, reverse=True)
 
-    # The best at samples
+    # Best choices at samples
     def _frontier(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
         """Yield the choices that fetch least for some number of lines at each sample."""
-        ways = ([self._together(clusters) for clusters in each] for each in arrays)
-        options = (combine_choices(each).best(MAX_OPTIONS) for each in ways)
+        ways = ([self._together(clusters) for clusters in clusterings] for clusterings in arrays)
+        options = (combine_choices(choices).best(MAX_OPTIONS) for choices in ways)
         states = reduce(lambda one, other: one.combine(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
     def _together(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
-        """Combine the best choices of several clusters."""
         first, *others = map(self._choices, clusters)
         return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
@@ -321,7 +320,7 @@ class AllocationPlanner:
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         known = self._measured(units)
         every = range(len(self.points))
-        # Whether it pays to give lines up depends on how long segments are, which differs from sample to sample.
+        # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._numbers[sample] for unit in nothing):
                 yield from known.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
@@ -357,8 +356,8 @@ class AllocationPlanner:
     def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lines and misses by sample and residency; infinite misses where no value exists."""
         nothing = 0, inf
-        found = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
-        both = np.array(found, dtype=float).reshape(len(found), len(self._units), 2)
+        rows = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
+        both = np.array(rows, dtype=float).reshape(len(rows), len(self._units), 2)
         return both[:, :, 0], both[:, :, 1]
 
     @cached_property
@@ -367,10 +366,10 @@ class AllocationPlanner:
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
         anew = np.zeros_like(active)
         for number, unit in enumerate(self._by_number):
-            held, own = self._places(unit)
+            held, fetching = self._places(unit)
             active[list(held), number] = True
-            if own is not None:
-                anew[own, number] = True
+            if fetching is not None:
+                anew[fetching, number] = True
         return active, anew
 
     @memoised
@@ -411,8 +410,8 @@ class AllocationPlanner:
         needs: list[list[Poly]] = [[], []]
         for place, anew in enumerate(self._uncached_regions(plan.units)):
             held = [unit.smooth[0] for unit in plan.units if place in self._places(unit)[0]]
-            needs[0].append(sum((each.value for each in held), ZERO) + int(anew))
-            needs[1].append(sum((each.uncapped for each in held), ZERO) + int(anew))
+            needs[0].append(sum((lines.value for lines in held), ZERO) + int(anew))
+            needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
     def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:

@@ -46,7 +46,7 @@ class ArrayFootprint:
         """Count the lines in the union of the boxes, at sizes and L. Raises EvaluationError."""
         most = int(evaluate(self.lines, sizes))
         try:
-            found = [box for each in self.boxes if all(box := tuple(self._box(each, sizes)))]
+            found = [box for reached in self.boxes if all(box := tuple(self._box(reached, sizes)))]
         except EvaluationError:
             return most
         return min(most, _count_union(found)) if self.boxes else most
@@ -63,14 +63,14 @@ class ArrayFootprint:
 
 def _count_union(boxes: Sequence[Box]) -> int:
     """Count the cells in the union of boxes, on the grid that their ends define."""
-    ends = [sorted({end for each in place for end in (each.start, each.stop)}) for place in zip(*boxes, strict=True)]
+    ends = [sorted({end for span in place for end in (span.start, span.stop)}) for place in zip(*boxes, strict=True)]
     if prod(map(len, ends)) > MAX_CELLS:
         return sum(prod(map(len, box)) for box in boxes)
-    cells = product(*(list(pairwise(each)) for each in ends))
+    cells = product(*(list(pairwise(cuts)) for cuts in ends))
     return sum(
         prod(stop - start for start, stop in cell)
         for cell in cells
-        if any(all(start in each for (start, _), each in zip(cell, box, strict=True)) for box in boxes)
+        if any(all(start in side for (start, _), side in zip(cell, box, strict=True)) for box in boxes)
     )
 
 
@@ -85,33 +85,33 @@ class TotalFootprint:
 
     def at(self, sizes: Sizes) -> tuple[int, int]:
         """Count the lines at sizes and L, and the lines moved. Raises EvaluationError."""
-        top = max((int(evaluate(each, sizes)) for each in self.tops), default=0)
-        counts = [(top, self.moves), *((each.at(sizes), each.moves) for each in self.given)]
+        top = max((int(evaluate(height, sizes)) for height in self.tops), default=0)
+        counts = [(top, self.moves), *((footprint.at(sizes), footprint.moves) for footprint in self.given)]
         return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def lines(self, facts: Facts, moved: bool = False) -> Poly:
         """The number of lines of all arrays in sizes and L; if `moved`, each line counts as often as it moves."""
         most = ZERO
-        for each in self.tops:
-            most = facts.maximum(most, each)
-        given = total(each.lines * (each.moves if moved else 1) for each in self.given)
+        for height in self.tops:
+            most = facts.maximum(most, height)
+        given = total(footprint.lines * (footprint.moves if moved else 1) for footprint in self.given)
         return given + most * (self.moves if moved else 1)
 
 
 def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
     """Bound the footprint of a run; None if a loop decides the height of the stack without a closed form."""
     by_array: dict[Array, list[Reference]] = {}
-    for each in references:
-        by_array.setdefault(each.array, []).append(each)
+    for ref in references:
+        by_array.setdefault(ref.array, []).append(ref)
     tops: dict[Poly, None] = {}
-    for array, own in by_array.items():
+    for array, group in by_array.items():
         if array.local:
             try:
-                tops[_stack_top(array, own[0].chain)] = None
+                tops[_stack_top(array, group[0].chain)] = None
             except UnboundedError:
                 return None
-    given = tuple(_array_footprint(array, own, facts) for array, own in by_array.items() if not array.local)
-    stack = max((each.moves for array, own in by_array.items() if array.local for each in own), default=1)
+    given = tuple(_array_footprint(array, group, facts) for array, group in by_array.items() if not array.local)
+    stack = max((ref.moves for array, group in by_array.items() if array.local for ref in group), default=1)
     return TotalFootprint(given, tuple(map(facts.restore, tops)), stack)
 
 

@@ -115,8 +115,8 @@ class PointCache:
 
     def ranked(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[Ranked]:
         """Rank the retentions that may save something, by the most that they may save."""
-        ordered = ((-each.ceiling(self, spare), place, each) for place, each in enumerate(retentions))
-        return sorted(each for each in ordered if each[0] < 0)
+        ordered = ((-retention.ceiling(self, spare), place, retention) for place, retention in enumerate(retentions))
+        return sorted(entry for entry in ordered if entry[0] < 0)
 
 
 @record(eq=False)
@@ -138,11 +138,11 @@ class RetainClasses:
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
-        fetched, instead, each, once, classes = point.once(self, self.values)
+        fetched, instead, lines, once, classes = point.once(self, self.values)
         held = self._held(point, spare)
         if not held:
             return NOTHING
-        return Saving(((held * each + once, self.regions),), Fraction(fetched - instead) * held / classes)
+        return Saving(((held * lines + once, self.regions),), Fraction(fetched - instead) * held / classes)
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
@@ -152,9 +152,9 @@ class RetainClasses:
 
     def _held(self, point: PointCache, spare: Sequence[Number]) -> Number:
         """Count the classes that fit in the spare lines."""
-        _, _, each, once, classes = point.once(self, self.values)
+        _, _, lines, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
-        return max(0, min(classes, room // each if each else classes if room >= 0 else 0))
+        return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))
 
 
 @record(eq=False)
@@ -231,10 +231,10 @@ class RetainRows:
         rows = largest_satisfying(most, rows_fit)
         if not rows or not rows_fit(rows):
             return NOTHING
-        # What is fetched is asked for once, what is held at each step of the search.
+        # Misses are evaluated once, lines at each step of the search.
         misses = (split.fetched, *(half.misses for half in split.halves))
         fetched, *halves = point.at((split, "misses"), misses, split_row(rows))
-        saved = fetched - sum(max(0, each) for each in halves)
+        saved = fetched - sum(max(0, value) for value in halves)
         taken = tuple(zip(self._taken(split, point, split_row(rows)), self._regions, strict=True))
         return Saving(taken, saved) if saved > 0 else NOTHING
 
@@ -244,7 +244,7 @@ class RetainRows:
         if key not in point.taken:
             held = point.at((split, "lines"), (half.lines for half in split.halves), cut)
             instead = point.known[split][2:]
-            # Where no row is left on a side nothing is held or fetched there, whatever the closed forms say.
+            # A side without rows holds and fetches nothing, even if the closed forms are not 0 there.
             point.taken[key] = tuple([max(0, ceil(each)) - old for each, old in zip(held, instead, strict=True)])
         return point.taken[key]
 
@@ -275,18 +275,18 @@ def best_retention(
     ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
     """Select the retention that saves most with all spare lines, the first of equals; None if none saves."""
-    most, first, found = 0.0, 0, None
-    for negated, place, each in ranked:
+    most, first, best = 0.0, 0, None
+    for negated, place, retention in ranked:
         if -negated < most:
-            # Neither this one nor those behind it save as much.
+            # This retention and the following ones save less.
             break
-        estimate = each.estimate(point, spare)
-        if estimate > most or (found is not None and estimate == most and place < first):
-            most, first, found = estimate, place, each
-    if found is None:
+        estimate = retention.estimate(point, spare)
+        if estimate > most or (best is not None and estimate == most and place < first):
+            most, first, best = estimate, place, retention
+    if best is None:
         return None
-    saving = found.saving(point, spare)
-    return (found, saving) if saving.saved > 0 else None
+    saving = best.saving(point, spare)
+    return (best, saving) if saving.saved > 0 else None
 
 
 @record(eq=False)
@@ -329,16 +329,16 @@ class PlanUpperBound:
         least = min(bound for _, bound, _ in fitting)
         if not spare:
             return floor(least)
-        tried = [PlanWithSpareLines.of(point, *each) for each in fitting]
-        known: dict[PlanWithSpareLines, Number] = {}
-        for each in sorted(tried, key=attrgetter("hope")):
-            if each.hope < least:
-                known[each] = each.at(point, rows=False)
-                least = min(least, known[each])
-        # Rows are split in plans that are near the best without: it takes far longer.
-        for each in sorted((each for each in tried if each in known), key=known.__getitem__)[:NEAREST]:
-            if each.hope < least and not late():
-                least = min(least, each.at(point, rows=True))
+        tried = [PlanWithSpareLines.of(point, *entry) for entry in fitting]
+        values: dict[PlanWithSpareLines, Number] = {}
+        for plan in sorted(tried, key=attrgetter("hope")):
+            if plan.hope < least:
+                values[plan] = plan.at(point, rows=False)
+                least = min(least, values[plan])
+        # Rows are split only in plans that are near the best one without, as that takes far longer.
+        for plan in sorted((plan for plan in tried if plan in values), key=values.__getitem__)[:NEAREST]:
+            if plan.hope < least and not late():
+                least = min(least, plan.at(point, rows=True))
         return floor(least)
 
     def point(self, sizes: Mapping[str, int]) -> PointCache:
@@ -380,29 +380,29 @@ class PlanWithSpareLines:
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
         """Rank the retentions of a plan for its spare lines."""
-        groups = [point.ranked(each, spare) for each in plan.retentions] if any(spare) else []
-        # Each takes the same share of what it saves of each of its references.
+        groups = [point.ranked(group, spare) for group in plan.retentions] if any(spare) else []
+        # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
-        for negated, _, each in chain.from_iterable(groups):
-            for reference in each.references:
-                shares[reference] = max(shares.get(reference, 0.0), -negated / len(each.references))
+        for negated, _, retention in chain.from_iterable(groups):
+            for reference in retention.references:
+                shares[reference] = max(shares.get(reference, 0.0), -negated / len(retention.references))
         hope = to_float(bound) - sum(shares.values())
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
         """Evaluate the bound with retentions in the spare lines, of rows too if `rows`."""
         bound, spare = self.bound, self.spare
-        groups = [[each for each in ranked if rows or isinstance(each[2], RetainClasses)] for ranked in self.groups]
-        # Lines go where each saves most; what is left goes to the next array, or to others of its references.
+        groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
+        # Lines go to the retention that saves most for each; the rest goes to other arrays or references.
         while groups:
             first = [(best_retention(ranked, point, spare), ranked) for ranked in groups]
-            known = [(found[1].saved / found[1].lines, ranked) for found, ranked in first if found is not None]
+            known = [(pair[1].saved / pair[1].lines, ranked) for pair, ranked in first if pair is not None]
             groups = []
             for _, ranked in sorted(known, key=lambda each: -each[0]):
-                found = best_retention(ranked, point, spare)
-                if found is not None:
-                    chosen, saving = found
+                best = best_retention(ranked, point, spare)
+                if best is not None:
+                    chosen, saving = best
                     bound -= saving.saved
                     spare = left_of(spare, saving.taken)
-                    groups.append([each for each in ranked if not each[2].references & chosen.references])
+                    groups.append([entry for entry in ranked if not entry[2].references & chosen.references])
         return bound

@@ -53,39 +53,39 @@ class ParetoChoices:
         rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
         return [tuple([unit for unit in row if unit >= 0]) for row in rows]
 
-    def combine(self, other: ParetoChoices, limit: int) -> ParetoChoices:
+    def combine(self, more: ParetoChoices, limit: int) -> ParetoChoices:
         """Pair each choice with each of another set, and select the best pairs."""
-        both = _SharedRegions.of((self.regions, other.regions))
-        wide, many = (len(self.misses), -1), other.misses.shape[1]
+        both = _SharedRegions.of((self.regions, more.regions))
+        wide, many = (len(self.misses), -1), more.misses.shape[1]
         keys = _ComparisonKeys(
-            self._needs(other, both).reshape(wide),
-            (self.misses[..., None] + other.misses[:, None]).reshape(wide),
-            (self._in_all[..., None] + other._in_all[:, None]).reshape(wide),
-            (self._counts[..., None] + other._counts[:, None]).reshape(wide),
-            (self._sharing[..., None] | other._sharing[:, None]).reshape(wide),
+            self._needs(more, both).reshape(wide),
+            (self.misses[..., None] + more.misses[:, None]).reshape(wide),
+            (self._in_all[..., None] + more._in_all[:, None]).reshape(wide),
+            (self._counts[..., None] + more._counts[:, None]).reshape(wide),
+            (self._sharing[..., None] | more._sharing[:, None]).reshape(wide),
         )
         best, some = keys.best(limit)
-        (left, right), each = both.rows, np.arange(len(best))[:, None]
-        one, two = best // many, best % many
+        (left, right), rows = both.rows, np.arange(len(best))[:, None]
+        first, second = best // many, best % many
         return ParetoChoices(
-            self.space[left[:, None, None], each, one] + other.space[right[:, None, None], each, two],
-            self.scratch[left[:, None, None], each, one] | other.scratch[right[:, None, None], each, two],
-            np.where(some, keys.misses[each, best], np.inf),
-            np.concatenate([self.units[each, one], other.units[each, two]], axis=2),
+            self.space[left[:, None, None], rows, first] + more.space[right[:, None, None], rows, second],
+            self.scratch[left[:, None, None], rows, first] | more.scratch[right[:, None, None], rows, second],
+            np.where(some, keys.misses[rows, best], np.inf),
+            np.concatenate([self.units[rows, first], more.units[rows, second]], axis=2),
             both.regions,
         )
 
-    def _needs(self, other: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
+    def _needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
         """The lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
-        needs = np.full((*self.misses.shape, other.misses.shape[1]), -np.inf)
-        for place in range(len(other.space)):
+        needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
+        for place in range(len(more.space)):
             here = left[right == place]
-            own = (self.space[here] + self.scratch[here]).max(axis=0)[..., None]
-            anew = other.scratch[place][:, None]
+            ours = (self.space[here] + self.scratch[here]).max(axis=0)[..., None]
+            anew = more.scratch[place][:, None]
             if anew.any():
-                own = np.where(anew, self.space[here].max(axis=0)[..., None] + 1, own)
-            np.maximum(needs, own + other.space[place][:, None], out=needs)
+                ours = np.where(anew, self.space[here].max(axis=0)[..., None] + 1, ours)
+            np.maximum(needs, ours + more.space[place][:, None], out=needs)
         return needs
 
     def best(self, limit: int) -> ParetoChoices:
@@ -96,10 +96,10 @@ class ParetoChoices:
         needs = (self.space + self.scratch).max(axis=0)
         keys = _ComparisonKeys(needs, self.misses, self._in_all, self._counts, self._sharing)
         best, some = keys.best(limit)
-        each = np.arange(len(best))[:, None]
-        misses = np.where(some, self.misses[each, best], np.inf)
+        rows = np.arange(len(best))[:, None]
+        misses = np.where(some, self.misses[rows, best], np.inf)
         return ParetoChoices(
-            self.space[:, each, best], self.scratch[:, each, best], misses, self.units[each, best], self.regions
+            self.space[:, rows, best], self.scratch[:, rows, best], misses, self.units[rows, best], self.regions
         )
 
     def greedy_fill(
@@ -107,7 +107,7 @@ class ParetoChoices:
     ) -> Iterator[list[int]]:
         """Yield one choice of each owner for each capacity: from `first` on, repeatedly the best saving that fits."""
         places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
-        owner = np.array([places[each] for each in owners], dtype=np.intp)
+        owner = np.array([places[key] for key in owners], dtype=np.intp)
         start = np.zeros(len(places), dtype=np.intp)
         start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
         misses, rows = self.misses[sample], np.concatenate([self.space[:, sample], self.scratch[:, sample]], axis=1)
@@ -138,14 +138,14 @@ class ParetoChoices:
 
 def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
     """Concatenate several sets of choices."""
-    wide = max(each.units.shape[2] for each in parts)
-    places = [((0, 0), (0, 0), (0, wide - each.units.shape[2])) for each in parts]
-    units = [np.pad(each.units, more, constant_values=-1) for each, more in zip(parts, places, strict=True)]
-    alike = _SharedRegions.of([each.regions for each in parts])
+    wide = max(part.units.shape[2] for part in parts)
+    places = [((0, 0), (0, 0), (0, wide - part.units.shape[2])) for part in parts]
+    units = [np.pad(part.units, more, constant_values=-1) for part, more in zip(parts, places, strict=True)]
+    alike = _SharedRegions.of([part.regions for part in parts])
     return ParetoChoices(
-        np.concatenate([each.space[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
-        np.concatenate([each.scratch[rows] for each, rows in zip(parts, alike.rows, strict=True)], axis=2),
-        np.concatenate([each.misses for each in parts], axis=1),
+        np.concatenate([part.space[rows] for part, rows in zip(parts, alike.rows, strict=True)], axis=2),
+        np.concatenate([part.scratch[rows] for part, rows in zip(parts, alike.rows, strict=True)], axis=2),
+        np.concatenate([part.misses for part in parts], axis=1),
         np.concatenate(units, axis=1),
         alike.regions,
     )
@@ -164,8 +164,8 @@ class _SharedRegions:
         if len(several) == 1:
             return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
         first, *others = several
-        for other in others:
-            first = np.unique(first * (other.max(initial=-1) + 1) + other, return_inverse=True)[1].reshape(-1)
+        for regions in others:
+            first = np.unique(first * (regions.max(initial=-1) + 1) + regions, return_inverse=True)[1].reshape(-1)
         _, one_each = np.unique(first, return_index=True)
         return cls(np.stack([each[one_each] for each in several]), first)
 
@@ -186,22 +186,22 @@ class _ComparisonKeys:
     def best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the rows of the Pareto-optimal choices, fewest lines first, and a mask of valid rows."""
         order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
-        each = np.arange(len(order))[:, None]
-        sharing = self.sharing[each, order]
-        apart = np.where(np.stack([~sharing, sharing]), self.misses[each, order], np.inf)
+        rows = np.arange(len(order))[:, None]
+        sharing = self.sharing[rows, order]
+        apart = np.where(np.stack([~sharing, sharing]), self.misses[rows, order], np.inf)
         before = np.full_like(apart, np.inf)
         np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
-        kept = np.concatenate(_evenly_spaced(apart < before, limit), axis=1)
-        places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
-        return order[each, places % order.shape[1]], kept[each, places]
+        chosen = np.concatenate(_evenly_spaced(apart < before, limit), axis=1)
+        places = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max(initial=0)]
+        return order[rows, places % order.shape[1]], chosen[rows, places]
 
 
-def _evenly_spaced(kept: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
+def _evenly_spaced(marked: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
     """Keep at most `limit` of the marked choices, evenly spaced: number i*(n - 1) // (limit - 1) of n."""
-    many = kept.sum(axis=2, keepdims=True)
+    many = marked.sum(axis=2, keepdims=True)
     if many.max(initial=0) <= limit:
-        return kept
-    number, last = kept.cumsum(axis=2) - 1, np.maximum(many - 1, 1)
+        return marked
+    number, last = marked.cumsum(axis=2) - 1, np.maximum(many - 1, 1)
     nearest = -(-number * (limit - 1) // last)
     chosen: NDArray[np.bool_] = (many <= limit) | (nearest * last // (limit - 1) == number)
-    return kept & chosen
+    return marked & chosen

@@ -54,15 +54,15 @@ class SplitLoopBound:
             return most
         first, last = self.iterations(point)
         enough = self.whole.at(point, spare=False) * GAIN[1] // GAIN[0]
-        found = []
+        bounds = []
         for iteration in sorted({first + (last + 1 - first) * step // (TURNS + 1) for step in range(1, TURNS + 1)}):
             with suppress(EvaluationError):
                 if (
                     first < iteration <= last
                     and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= enough
                 ):
-                    found.append((bound, iteration))
-        nearest = sorted(found, key=itemgetter(0))[:NEAREST]
+                    bounds.append((bound, iteration))
+        nearest = sorted(bounds, key=itemgetter(0))[:NEAREST]
         return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in nearest)])
 
     def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
@@ -84,12 +84,12 @@ class SplitLoopBound:
     @cached_property
     def loop(self) -> Loop | None:
         """The outermost loop of the deepest nest in which it determines the bounds of inner loops."""
-        found = [
+        chains = [
             reference.chain
             for reference in self.planner.references
             if reference.chain and _determines_inner_bounds(reference.chain)
         ]
-        return max(found, key=len)[0] if found else None
+        return max(chains, key=len)[0] if chains else None
 
     @cached_property
     def parts(self) -> tuple[PlanUpperBound, PlanUpperBound] | None:
@@ -98,10 +98,10 @@ class SplitLoopBound:
             return None
         try:
             with budget(MAX_PARTS, own=True):
-                one, other = (self._part(self.loop, below) for below in (True, False))
+                first, second = (self._part(self.loop, below) for below in (True, False))
         except (TooComplexError, UnboundedError):
             return None
-        return (one, other) if one.plans and other.plans else None
+        return (first, second) if first.plans and second.plans else None
 
     def _part(self, loop: Loop, below: bool) -> PlanUpperBound:
         """Derive the upper bound of the phase before or after the split."""
@@ -124,7 +124,7 @@ class SplitLoopBound:
 def _determines_inner_bounds(around: Chain) -> bool:
     """Test whether the first loop moves one bound of an inner loop; a tile or segment moves both."""
     first, *inner = around
-    moved = ([first.variable in end.names for end in (each.lo, each.hi)] for each in inner)
+    moved = ([first.variable in end.names for end in (loop.lo, loop.hi)] for loop in inner)
     return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in moved)
 
 

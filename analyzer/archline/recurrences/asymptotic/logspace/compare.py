@@ -1,7 +1,7 @@
-"""Comparing terms on a cone, one max of terms for many cones, and how these are written.
+"""Compare terms on a cone, find one max of terms for many cones, and print them.
 
 A term is at most a constant times the greatest of others on a cone unless some direction in it makes the powers of all
-the others smaller, or equal with smaller logarithms. Where the answer is not certain, it is "no".
+the others smaller, or equal with smaller logarithms. If the answer is not certain, it is "no".
 
 One formula for many cones is a max of mins of terms: a continuous function that is linear on each of some cones is the
 greatest, over the cones, of the least of those of the linear functions that are at least the cone's own on it
@@ -40,72 +40,72 @@ Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8
 
 
-def covered(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Whether the term is O(the greatest of the others) on the region, surely."""
-    if term in others:
+def covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
+    """Test whether the term is certainly O(the greatest of its rivals) on the region."""
+    if term in rivals:
         return True
-    if not others:
+    if not rivals:
         return False
-    for form in dict.fromkeys(form for each in (term, *others) for form, _ in each.logs):
+    for form in dict.fromkeys(form for monomial in (term, *rivals) for form, _ in monomial.logs):
         if region.sign(form) is None:
             opposite = tuple(-x for x in form)
-            return all(covered(term, others, region.cut(part)) for part in (form, opposite))
-    gaps = [_signs(add_scaled(term.powers, other.powers, fmpq(-1)), region) for other in others]
+            return all(covered(term, rivals, region.cut(part)) for part in (form, opposite))
+    gaps = [_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
     level: dict[tuple[int, ...], list[LogMonomial]] = {}
-    for other, gap in zip(others, gaps, strict=True):
+    for rival, gap in zip(rivals, gaps, strict=True):
         if max(gap, default=0) <= 0:
-            level.setdefault(tuple(gap), []).append(other)
+            level.setdefault(tuple(gap), []).append(rival)
     for gap_signs, peers in level.items():
         ties = [ray for ray, s in zip(region.rays, gap_signs, strict=True) if s == 0]
         if _logs_covered(term, peers, ties):
             return True
-    return _covered_together(term, others, region)
+    return _covered_together(term, rivals, region)
 
 
 def _signs(form: Vector, region: RayCone) -> list[int]:
     return [sign(inner_product(form, ray)) for ray in region.rays]
 
 
-def _covered_together(term: LogMonomial, others: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Whether no direction of the cone makes the term greater than all others."""
-    for other in others:
-        region = region.cut(add_scaled(term.powers, other.powers, fmpq(-1)))
+def _covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
+    """Test whether no direction of the cone makes the term greater than all its rivals."""
+    for rival in rivals:
+        region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
         if not region.rays:
             return True
-    gaps = [_signs(add_scaled(term.powers, other.powers, fmpq(-1)), region) for other in others]
-    equal = [other for other, gap in zip(others, gaps, strict=True) if not any(gap)]
+    gaps = [_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
+    equal = [rival for rival, gap in zip(rivals, gaps, strict=True) if not any(gap)]
     return bool(equal) and _logs_covered(term, equal, region.rays)
 
 
-def _logs_covered(term: LogMonomial, others: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
-    """Whether the term's logarithms are O(the greatest of the others') on the cone of the rays, the powers being equal.
+def _logs_covered(term: LogMonomial, rivals: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
+    """Test whether the term's logarithms are O(the greatest of its rivals') on the cone of the rays, for equal powers.
 
     With x the sum of c_k*r_k, log2(2 + w) is the greatest log(2 + c_k) among the rays where w grows, up to a constant.
     All sides are linear while the order of the c_k stays, and those with the i greatest equal and the rest 1 span such
-    an order: one of the others that is as large at each of these decides it.
+    an order: a rival that is as large at each point of it decides it.
     """
-    if all(power < 0 for _, power in term.logs) and any(not each.logs for each in others):
+    if all(power < 0 for _, power in term.logs) and any(not rival.logs for rival in rivals):
         return True
-    forms = list(dict.fromkeys(form for each in (term, *others) for form, _ in each.logs))
+    forms = list(dict.fromkeys(form for monomial in (term, *rivals) for form, _ in monomial.logs))
     patterns = {frozenset(i for i, form in enumerate(forms) if sign(inner_product(form, ray)) > 0) for ray in rays}
     patterns.discard(frozenset())
     if len(patterns) > MAX_PATTERNS:
         return False
-    powers = [{forms.index(form): power for form, power in each.logs} for each in (term, *others)]
+    powers = [{forms.index(form): power for form, power in monomial.logs} for monomial in (term, *rivals)]
 
     @cache
-    def holds(grown: frozenset[int], still: frozenset[frozenset[int]], able: tuple[int, ...]) -> bool:
-        values = [sum((p for i, p in each.items() if i in grown), ZERO) for each in powers]
+    def can_cover(grown: frozenset[int], still: frozenset[frozenset[int]], able: tuple[int, ...]) -> bool:
+        values = [sum((p for i, p in form_powers.items() if i in grown), ZERO) for form_powers in powers]
         able = tuple(j for j in able if values[j] >= values[0])
-        return bool(able) and all(holds(grown | each, still - {each}, able) for each in still)
+        return bool(able) and all(can_cover(grown | pattern, still - {pattern}, able) for pattern in still)
 
-    return holds(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
+    return can_cover(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
 
 def term_complexity(term: LogMonomial) -> tuple[object, ...]:
-    """How complicated a term looks."""
+    """Return a sort key: how complicated a term looks."""
     used = [x for x in term.powers if x]
     return (
         sum(isinstance(x, Irrational) for x in used),
@@ -119,19 +119,19 @@ def term_complexity(term: LogMonomial) -> tuple[object, ...]:
 
 
 def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
-    """The terms without those that the others cover, the complicated ones first."""
-    kept = sorted(dict.fromkeys(terms), key=term_complexity, reverse=True)
-    for term in tuple(kept):
-        others = [each for each in kept if each is not term]
-        if others and covered(term, others, region):
-            kept = others
-    return tuple(reversed(kept))
+    """Remove the terms that other terms cover, complicated ones first."""
+    remaining = sorted(dict.fromkeys(terms), key=term_complexity, reverse=True)
+    for term in tuple(remaining):
+        rest = [x for x in remaining if x is not term]
+        if rest and covered(term, rest, region):
+            remaining = rest
+    return tuple(reversed(remaining))
 
 
 def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tuple[LogMonomial, ...]:
-    """The same growth on the region with plainer logarithms.
+    """Return terms of the same growth on the region with simpler logarithms.
 
-    log2(n/m) is log2(n) where other terms hide what lies between; log2(n/m) + log2(m/Z) is log2(n/Z).
+    log2(n/m) is log2(n) if other terms hide the difference; log2(n/m) + log2(m/Z) is log2(n/Z).
     """
     while (better := next(_simplification_candidates(terms, region), None)) is not None:
         terms = prune(better, region)
@@ -139,22 +139,22 @@ def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tupl
 
 
 def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
-    """The same growth with fewer names in logarithms."""
+    """Iterate over sums of the same growth with fewer names in logarithms."""
     for place, term in enumerate(terms):
-        others = [each for i, each in enumerate(terms) if i != place]
+        rest_of_sum = [x for i, x in enumerate(terms) if i != place]
         for plainer in _plainer(term):
-            if covered(plainer, terms, region) and covered(term, [*others, plainer], region):
-                yield [*others, plainer]
-        for i, other in enumerate(terms[:place]):
-            rest = [each for j, each in enumerate(others) if j != i]
-            for joined in _joined(term, other):
-                given = [*rest, joined]
-                if covered(joined, terms, region) and all(covered(each, given, region) for each in (term, other)):
-                    yield given
+            if covered(plainer, terms, region) and covered(term, [*rest_of_sum, plainer], region):
+                yield [*rest_of_sum, plainer]
+        for i, second in enumerate(terms[:place]):
+            rest = [x for j, x in enumerate(rest_of_sum) if j != i]
+            for joined in _joined(term, second):
+                candidate = [*rest, joined]
+                if covered(joined, terms, region) and all(covered(x, candidate, region) for x in (term, second)):
+                    yield candidate
 
 
 def _plainer(term: LogMonomial) -> Iterator[LogMonomial]:
-    """The term with the argument of one logarithm replaced by names in its numerator."""
+    """Iterate over the terms in which a name of its numerator replaces the argument of a logarithm."""
     for i, (form, power) in enumerate(term.logs):
         rising = [j for j, x in enumerate(form) if sign(x) > 0]
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
@@ -163,19 +163,19 @@ def _plainer(term: LogMonomial) -> Iterator[LogMonomial]:
                 yield rest.times(logs_of(unit(j, len(form)), power))
 
 
-def _joined(term: LogMonomial, other: LogMonomial) -> Iterator[LogMonomial]:
-    """One term for two that differ in the argument of one logarithm, some name cancelling between the arguments."""
-    mine, theirs = set(term.logs) - set(other.logs), set(other.logs) - set(term.logs)
-    if term.powers != other.powers or len(mine) != 1 or len(theirs) != 1:
+def _joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
+    """Iterate over single terms for two that differ in the argument of one logarithm, as some name cancels."""
+    own_logs, other_logs = set(term.logs) - set(second.logs), set(second.logs) - set(term.logs)
+    if term.powers != second.powers or len(own_logs) != 1 or len(other_logs) != 1:
         return
-    ((form, power),), ((with_, same),) = mine, theirs
+    ((form, power),), ((with_, same),) = own_logs, other_logs
     if power != same or power < 0:
         return
-    rest = LogMonomial(term.powers, tuple(each for each in term.logs if each not in mine))
+    rest = LogMonomial(term.powers, tuple(log for log in term.logs if log not in own_logs))
     for x, y in zip(form, with_, strict=True):
         if sign(x) * sign(y) < 0:
             scale = (y if sign(y) > 0 else -y, x if sign(x) > 0 else -x)
-            yield rest.times(logs_of(add_scaled(tuple(scale[0] * each for each in form), with_, scale[1]), power))
+            yield rest.times(logs_of(add_scaled(tuple(scale[0] * z for z in form), with_, scale[1]), power))
 
 
 Group: TypeAlias = tuple[LogMonomial, ...]
@@ -185,7 +185,7 @@ MAX_BRANCHES = 400
 
 
 def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
-    """A max of mins that is right on all pieces, the function being the greatest of the terms on each.
+    """Return a max of mins that is right on all pieces, where the function is the greatest of the terms on each.
 
     Terms from elsewhere may take part: a min may need one where the pieces do not fill all space.
     """
@@ -193,27 +193,27 @@ def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formul
 
 
 def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Whether the formula is Theta(the greatest of the terms) on the region, surely."""
+    """Test whether the formula is certainly Theta(the greatest of the terms) on the region."""
     return all(_below(group, terms, region) for group in formula) and all(
         _covered_by(term, formula, region) for term in terms
     )
 
 
 class _Search:
-    """Looks for a max of mins."""
+    """Searches for a max of mins."""
 
     def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
         parts = [(_dominance_cone(term, terms, region), term) for region, terms in pieces for term in terms]
-        names = sorted({*others, *(term for _, term in parts)}, key=term_complexity)
-        # For each piece and each of its terms: the terms that are at least that one where it is the greatest.
+        candidates = sorted({*others, *(term for _, term in parts)}, key=term_complexity)
+        # For each piece and each of its terms: the terms that are at least that term where it is the greatest.
         self._above = [
-            tuple(each for each in names if covered(term, (each,), region)) for region, term in parts if region.rays
+            tuple(x for x in candidates if covered(term, (x,), region)) for region, term in parts if region.rays
         ]
         self._below = cache(self._is_below)
 
     def formula(self) -> Formula | None:
-        """The formula, its members and groups reduced to what is needed."""
+        """Return the formula with only the members and groups that are needed."""
         groups = [group for group in dict.fromkeys(self._above) if self._below(group)]
         if not self._reached(groups):
             return None
@@ -223,90 +223,90 @@ class _Search:
         return formula if right else None
 
     def _is_below(self, group: Group) -> bool:
-        """Whether the group's least term is a lower bound on every piece."""
+        """Test whether the group's least term is a lower bound on every piece."""
         return all(_below(group, terms, region) for region, terms in self._pieces)
 
     def _reached(self, groups: Sequence[Group]) -> bool:
-        """Whether each piece's term is at most every member of some group."""
+        """Test whether each piece's term is at most every member of some group."""
         members = [frozenset(group) for group in groups]
-        return all(any(each <= above for each in members) for above in map(frozenset, self._above))
+        return all(any(group_ <= above for group_ in members) for above in map(frozenset, self._above))
 
     def _needed(self, groups: list[Group]) -> list[Group]:
         for group in sorted(groups, key=len, reverse=True):
-            others = [each for each in groups if each is not group]
-            if others and self._reached(others):
-                groups = others
+            rest = [x for x in groups if x is not group]
+            if rest and self._reached(rest):
+                groups = rest
         return groups
 
     def _fewest(self, group: Group) -> Group:
-        """The group without the terms that its least does not need."""
+        """Remove the terms of a group that its minimum does not need."""
         for term in sorted(group, key=term_complexity, reverse=True):
-            others = tuple(each for each in group if each is not term)
-            if others and self._below(others):
-                group = others
+            rest = tuple(x for x in group if x is not term)
+            if rest and self._below(rest):
+                group = rest
         return group
 
 
 def _dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
-    """The part of the region where the term is the greatest."""
-    for other in terms:
-        region = region.cut(add_scaled(term.powers, other.powers, fmpq(-1)))
+    """Return the part of the region where the term is the greatest."""
+    for rival in terms:
+        region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
     return region
 
 
 def _below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Whether the least of the group is O(the greatest of the terms) on the region, surely."""
-    if any(covered(each, terms, region) for each in group):
+    """Test whether the least of the group is certainly O(the greatest of the terms) on the region."""
+    if any(covered(member, terms, region) for member in group):
         return True
-    for each, other in product(group, terms):
-        region = region.cut(add_scaled(each.powers, other.powers, fmpq(-1)))
+    for member, term in product(group, terms):
+        region = region.cut(add_scaled(member.powers, term.powers, fmpq(-1)))
         if not region.rays:
             return True
-    return any(covered(each, terms, region) for each in group)
+    return any(covered(member, terms, region) for member in group)
 
 
 def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
-    """Whether the term is O(the formula): where it is not, each group has a member below the term."""
-    if any(all(covered(term, (each,), region) for each in group) for group in formula):
+    """Test whether the term is O(the formula): where it is not, each group has a member below the term."""
+    if any(all(covered(term, (member,), region) for member in group) for group in formula):
         return True
     branches = 0
 
-    def escapes(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
-        """Whether somewhere in the part the term may exceed the chosen terms and a member of each group."""
+    def can_escape(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
+        """Test whether somewhere in the part the term may exceed the chosen terms and a member of each group."""
         nonlocal branches
         branches += 1
         if not groups or branches > MAX_BRANCHES:
             return branches > MAX_BRANCHES or not covered(term, chosen, part)
-        for each in groups[0]:
-            smaller = part.cut(add_scaled(term.powers, each.powers, fmpq(-1)))
-            if smaller.rays and not covered(term, (each,), smaller) and escapes((*chosen, each), groups[1:], smaller):
+        for peer in groups[0]:
+            inside = part.cut(add_scaled(term.powers, peer.powers, fmpq(-1)))
+            if inside.rays and not covered(term, (peer,), inside) and can_escape((*chosen, peer), groups[1:], inside):
                 return True
         return False
 
-    return not escapes((), sorted(formula, key=len), region)
+    return not can_escape((), sorted(formula, key=len), region)
 
 
 @record
 class Printer:
-    """Writes forms in the names' logarithms as products of the names."""
+    """Prints forms in the names' logarithms as products of the names."""
 
     names: Sequence[str]
 
     def monomial(self, powers: Vector) -> str:
-        """exp(powers . y)."""
+        """Return exp(powers . y) as text."""
         return self.term(LogMonomial(powers))
 
     def term(self, term: LogMonomial) -> str:
-        """A product with at most one quotient."""
+        """Return a product with at most one quotient as text."""
         return format_expression(b.quotient(*self._parts(term)))
 
     def equation(self, form: Vector) -> str:
-        """Where a form is zero."""
+        """Return the equation that a form is zero."""
         above, below = self._sides(form)
         return f"{above} = {below}"
 
     def comparison(self, form: Vector) -> str:
-        """Where a form is nonnegative."""
+        """Return the comparison that a form is nonnegative."""
         above, below = self._sides(form)
         return f"{above} >= {below}"
 
@@ -317,7 +317,7 @@ class Printer:
         return self.monomial(above), self.monomial(below)
 
     def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
-        """A sum; terms over one denominator are brought together."""
+        """Return a sum, in which terms over one denominator are combined."""
         groups: dict[tuple[str, ...], list[tuple[list[s.Expr], list[s.Expr]]]] = {}
         for term in sorted(terms, key=_place):
             above, below = self._parts(term)
@@ -325,24 +325,24 @@ class Printer:
             groups.setdefault(tuple(map(format_expression, key)), []).append((above, below))
         shown = []
         for members in groups.values():
-            (first, below), *others = members
-            if not others or not below:
-                shown += [b.quotient(*each) for each in members]
+            (first, below), *more = members
+            if not more or not below:
+                shown += [b.quotient(*member) for member in members]
                 continue
             logs = list(filter(_is_logarithm, first))
-            inner = [b.product([each for each in above if not _is_logarithm(each)]) for above, _ in members]
-            shown.append(b.quotient([b.total((False, each) for each in inner), *logs], below))
-        return b.total((False, each) for each in shown)
+            inner = [b.product([x for x in above if not _is_logarithm(x)]) for above, _ in members]
+            shown.append(b.quotient([b.total((False, x) for x in inner), *logs], below))
+        return b.total((False, term_) for term_ in shown)
 
     def formula(self, formula: Formula) -> s.Expr:
-        """The sum of the groups' least terms."""
+        """Return the sum of the groups' least terms."""
         single = [group[0] for group in formula if len(group) == 1]
         parts = [self.total(single)] if single or not formula else []
         for group in formula:
             if len(group) > 1:
-                least = (b.quotient(*self._parts(each)) for each in sorted(group, key=_place))
+                least = (b.quotient(*self._parts(term)) for term in sorted(group, key=_place))
                 parts.append(b.call("min", *least))
-        return b.total((False, each) for each in parts)
+        return b.total((False, part) for part in parts)
 
     def _parts(self, term: LogMonomial) -> tuple[list[s.Expr], list[s.Expr]]:
         above: list[s.Expr] = []
@@ -360,7 +360,7 @@ class Printer:
 
 
 def _is_logarithm(expr: s.Expr) -> bool:
-    """Whether an expression is a power of a logarithm."""
+    """Test whether an expression is a power of a logarithm."""
     base = expr.left if isinstance(expr, s.Binary) else expr
     return isinstance(base, s.Call) and base.function == "log2"
 

@@ -1,14 +1,14 @@
-"""Polyhedral cones by their extreme rays, cut by half-spaces (the double description method), with exact numbers.
+"""Represent polyhedral cones by their extreme rays, cut by half-spaces (double description), with exact numbers.
 
 A point is the logarithms of the sizes and symbols at the root; a cone is a region of them. A linear form is a vector.
 
-Numbers are rational, as they nearly always are, or else real constants in lowest terms, so that equal ones have one
-form. One that is not zero is shown to be positive or negative by an enclosure, or its sign stays open: no logarithms
-are assumed to be independent.
+Numbers are rational, as they nearly always are, or else real constants in lowest terms, so that equal numbers have one
+form. A nonzero number is proved to be positive or negative by an enclosure, or its sign stays open: no logarithms are
+assumed to be independent.
 
-Expressions as sums of terms: a term is a product of powers of names and of powers of logarithms of such products.
+Expressions are sums of terms: a term is a product of powers of names and of powers of logarithms of such products.
 
-Constant factors are left out, a max is the sum of its arguments, and log2(w) stands for log2(2 + w): all of these are
+Constant factors are omitted, a max is the sum of its arguments, and log2(w) stands for log2(2 + w): all of these are
 the same up to a constant factor.
 """
 
@@ -33,7 +33,7 @@ ZERO, ONE = fmpq(0), fmpq(1)
 
 
 class Irrational:
-    """A constant that is not written as a rational."""
+    """A constant that is not known to be rational."""
 
     __slots__ = ("_hash", "value")
 
@@ -78,17 +78,17 @@ class Irrational:
 
 
 def number_of(value: Constant) -> Number:
-    """A constant, as a rational where it is one."""
+    """Return a constant as a rational number if it is rational."""
     return value.rational if value.is_rational else Irrational(value)
 
 
 def as_constant(value: Number) -> Constant:
-    """A number as a constant."""
+    """Return a number as a constant."""
     return value.value if isinstance(value, Irrational) else Constant.of(value)
 
 
 def sign(value: Number) -> int:
-    """-1, 0 or 1, proved. Raises OutOfReachError where enclosures leave it open."""
+    """Return -1, 0 or 1, proved. Raises OutOfReachError if enclosures do not decide."""
     return _sign(value) if isinstance(value, Irrational) else (value > 0) - (value < 0)
 
 
@@ -98,7 +98,7 @@ def _sign(value: Irrational) -> int:
 
 
 def approximate(value: Number) -> float:
-    """A floating-point number near it: for proposals and checks only."""
+    """Return a floating-point number near it: for proposals and checks only."""
     return _approximated(value) if isinstance(value, Irrational) else int(value.p) / int(value.q)
 
 
@@ -108,7 +108,7 @@ def _approximated(value: Irrational) -> float:
 
 
 def rational(value: Number) -> fmpq:
-    """A number that is rational. Raises OutOfReachError where it is not."""
+    """Return a number that is rational. Raises OutOfReachError if it is irrational."""
     if isinstance(value, Irrational):
         raise OutOfReachError(f"the irrational number {value} where a rational one is needed")
     return value
@@ -116,7 +116,7 @@ def rational(value: Number) -> fmpq:
 
 @lru_cache(maxsize=1024)
 def logarithm(value: fmpq, base: fmpq) -> Number:
-    """log_base(value) for positive rationals, base other than 1. Raises OutOfReachError for numbers of many digits."""
+    """Return log_base(value) for positive rationals, base other than 1. Raises OutOfReachError for long numbers."""
     return number_of(log_ratio(value, base))
 
 
@@ -125,7 +125,7 @@ MAX_RAYS = 400
 
 
 def inner_product(a: Vector, b: Vector) -> Number:
-    """The value of a form at a point."""
+    """Return the value of a form at a point."""
     total: Number = ZERO
     for x, y in zip(a, b, strict=True):
         if x and y:
@@ -134,22 +134,22 @@ def inner_product(a: Vector, b: Vector) -> Number:
 
 
 def add_scaled(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
-    """The form a + factor*b."""
+    """Return the form a + factor*b."""
     return tuple(x + factor * y for x, y in zip(a, b, strict=True))
 
 
 def unit(index: int, count: int) -> Vector:
-    """The form that is one of `count` coordinates."""
+    """Return the form that is one of `count` coordinates."""
     return tuple(fmpq(i == index) for i in range(count))
 
 
 def rank(vectors: Sequence[Vector]) -> int:
-    """The dimension of what vectors span."""
+    """Return the dimension of the span of vectors."""
     return len(row_echelon_form(vectors))
 
 
 def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
-    """The reduced echelon form, without zero rows."""
+    """Return the reduced echelon form, without zero rows."""
     rows, done = list(vectors), 0
     for column in range(len(rows[0]) if rows else 0):
         pivot = next((i for i in range(done, len(rows)) if sign(rows[i][column])), None)
@@ -165,9 +165,9 @@ def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
 
 @record
 class RayCone:
-    """The nonnegative combinations of `rays`, those where every form of `rows` is nonnegative.
+    """The nonnegative combinations of `rays`: the points where every form of `rows` is nonnegative.
 
-    `edges` holds for each ray the numbers of the rows that are zero on it.
+    `edges` has for each ray the numbers of the rows that are zero on it.
     """
 
     rays: tuple[Vector, ...]
@@ -175,43 +175,43 @@ class RayCone:
     rows: tuple[Vector, ...]
 
     def signs(self, form: Vector) -> tuple[int, ...]:
-        """The form's sign on each ray."""
+        """Return the form's sign on each ray."""
         return tuple(sign(inner_product(form, ray)) for ray in self.rays)
 
     def sign(self, form: Vector) -> int | None:
-        """0 where the form is zero on the whole cone, 1 or -1 where it has one sign, None where it has both."""
-        found = set(self.signs(form)) - {0}
-        if len(found) > 1:
+        """Return 0 if the form is zero on the whole cone, 1 or -1 if it has one sign, None if it has both."""
+        signs = set(self.signs(form)) - {0}
+        if len(signs) > 1:
             return None
-        return next(iter(found), 0)
+        return next(iter(signs), 0)
 
     def cut(self, form: Vector) -> RayCone:
-        """The part where the form is nonnegative."""
+        """Return the part where the form is nonnegative. Raises OutOfReachError if it has too many rays."""
         values = [inner_product(form, ray) for ray in self.rays]
         signs = [sign(value) for value in values]
         if -1 not in signs:
             return self
         number = len(self.rows)
-        kept = [
+        rays = [
             (ray, edge | {number} if side == 0 else edge)
             for ray, edge, side in zip(self.rays, self.edges, signs, strict=True)
             if side >= 0
         ]
         for i, side in enumerate(signs):
-            for j, other in enumerate(signs):
-                if side > 0 > other and self._adjacent(i, j):
+            for j, other_side in enumerate(signs):
+                if side > 0 > other_side and self._adjacent(i, j):
                     ray = _scaled(add_scaled(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j]))
-                    kept.append((ray, (self.edges[i] & self.edges[j]) | {number}))
-        if len(kept) > MAX_RAYS:
+                    rays.append((ray, (self.edges[i] & self.edges[j]) | {number}))
+        if len(rays) > MAX_RAYS:
             raise OutOfReachError("the sizes' regions have too many corners")
-        return RayCone(tuple(ray for ray, _ in kept), tuple(edge for _, edge in kept), (*self.rows, form))
+        return RayCone(tuple(ray for ray, _ in rays), tuple(edge for _, edge in rays), (*self.rows, form))
 
     def face(self, form: Vector) -> RayCone:
-        """The part where the form is zero."""
+        """Return the part where the form is zero."""
         return self.cut(form).cut(tuple(-x for x in form))
 
     def facets(self) -> list[Vector]:
-        """The rows that are not implied by the others."""
+        """Return the rows that no other rows imply."""
         dimension = rank(self.rays)
         return [
             row
@@ -220,31 +220,31 @@ class RayCone:
         ]
 
     def _adjacent(self, i: int, j: int) -> bool:
-        """Whether two rays span a face: no third ray lies on all the edges they share."""
+        """Test whether two rays span a face: no third ray lies on all the edges they share."""
         common = self.edges[i] & self.edges[j]
         return not any(common <= edge for k, edge in enumerate(self.edges) if k not in (i, j))
 
     def inner(self) -> Vector:
-        """A point of the relative interior."""
-        total, *others = self.rays
-        for ray in others:
+        """Return a point of the relative interior."""
+        total, *rest = self.rays
+        for ray in rest:
             total = add_scaled(total, ray)
         return total
 
 
 def orthant(count: int) -> RayCone:
-    """All points with nonnegative coordinates."""
+    """Return the cone of all points with nonnegative coordinates."""
     axes = tuple(unit(i, count) for i in range(count))
     return RayCone(axes, tuple(frozenset(j for j in range(count) if j != i) for i in range(count)), axes)
 
 
 def _scaled(ray: Vector) -> Vector:
-    """The same ray in small whole numbers, where it is rational."""
+    """Return the ray in small whole numbers if it is rational."""
     return ray if any(isinstance(x, Irrational) for x in ray) else to_integer_vector(ray)
 
 
 def to_integer_vector(vector: Vector) -> Vector:
-    """The positive multiple of a vector in small whole numbers; where there is none, its first part is 1 or -1."""
+    """Return the positive multiple of a vector in small whole numbers; if irrational, with 1 or -1 as first part."""
     if any(isinstance(x, Irrational) for x in vector):
         first = next(x for x in vector if x)
         vector = tuple(x / (first if sign(first) > 0 else -first) for x in vector)
@@ -261,44 +261,44 @@ MAX_TERMS = 200
 
 @record
 class LogMonomial:
-    """exp(powers . y) times the product of log2(2 + exp(form . y))^power; y holds the names' logarithms."""
+    """A term: exp(powers . y) times the product of log2(2 + exp(form . y))^power, with y the names' logarithms."""
 
     powers: Vector
     logs: Logs = ()
 
     def times(self, other: LogMonomial) -> LogMonomial:
-        """The product."""
+        """Return the product of two terms."""
         return LogMonomial(add_scaled(self.powers, other.powers), _merged(self.logs + other.logs))
 
     def to_the(self, power: Number) -> LogMonomial:
-        """A power; one with logarithms has a rational exponent."""
+        """Return a power; a term with logarithms has a rational exponent. Raises OutOfReachError."""
         if self.logs and isinstance(power, Irrational):
             raise OutOfReachError("a logarithm to an irrational power")
-        logs = tuple((form, each * power) for form, each in self.logs)
+        logs = tuple((form, n * power) for form, n in self.logs)
         return LogMonomial(tuple(power * x for x in self.powers), _merged(logs))  # type: ignore[arg-type]
 
     def normal(self) -> LogMonomial:
-        """The term with its logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
+        """Return the term with logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
         return LogMonomial(self.powers, _merged(tuple((to_integer_vector(form), power) for form, power in self.logs)))
 
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
-        """The term where each name has the logarithm that `state` gives, a form in the root's."""
+        """Return the term where each name has the logarithm that `state` gives, a form in the root's."""
         return LogMonomial(
             at_state(self.powers, state), _merged(tuple((at_state(form, state), n) for form, n in self.logs))
         )
 
 
 def logs_of(form: Vector, power: fmpq) -> LogMonomial:
-    """log2(2 + exp(form . y))^power."""
+    """Return log2(2 + exp(form . y))^power."""
     return LogMonomial((ZERO,) * len(form), _merged(((to_integer_vector(form), power),)))
 
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
-    """A form in the current sizes as a form in the root's."""
+    """Return a form in the current sizes as a form in the root's."""
     total: Vector = (ZERO,) * len(state[0])
-    for factor, each in zip(form, state, strict=True):
+    for factor, logarithm_ in zip(form, state, strict=True):
         if factor:
-            total = add_scaled(total, each, factor)
+            total = add_scaled(total, logarithm_, factor)
     return total
 
 
@@ -318,8 +318,8 @@ class LogNames:
     parameters: int
 
     def terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
-        """The expression as a sum of terms. Raises OutOfReachError."""
-        found: list[LogMonomial] = []
+        """Return the expression as a sum of terms. Raises OutOfReachError."""
+        result: list[LogMonomial] = []
         for factors, coefficient in expand(expr).items():
             if coefficient.sign() < 0:
                 raise OutOfReachError(f"the subtraction of {sum_text({factors: -coefficient})}")
@@ -327,8 +327,8 @@ class LogNames:
             for factor, exponent in factors.powers.items():
                 raised = self.raised(factor.expr, number_of(exponent))
                 terms = _limited(tuple(a.times(b) for a, b in product(terms, raised)))
-            found += terms
-        return _limited(tuple(found))
+            result += terms
+        return _limited(tuple(result))
 
     @property
     def one(self) -> LogMonomial:
@@ -336,34 +336,32 @@ class LogNames:
         return LogMonomial((ZERO,) * len(self.all))
 
     def raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
-        """A power of what is no product of powers itself."""
+        """Return a power of a base that is not a product of powers. Raises OutOfReachError."""
         match base:
             case s.Name(id=name) if name in self.all:
-                found: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == each) for each in self.all)),)
+                terms: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == label) for label in self.all)),)
             case s.Binary(op="+" | "-" | "*" | "/"):
-                found = self.terms(base)
+                terms = self.terms(base)
             case s.Call(function="log2" | "log", arguments=(argument,)):
-                found = self._logarithm(argument)
+                terms = self._logarithm(argument)
             case s.Call(function="max", arguments=arguments):
-                found = _limited(tuple(term for each in arguments for term in self.terms(each)))
+                terms = _limited(tuple(term for operand in arguments for term in self.terms(operand)))
             case s.Binary(op="^", right=varying):
                 raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
                 raise OutOfReachError(f"{format_expression(base)} is not a sum of products of powers and logarithms")
-        if sign(exponent) < 0 and len(found) != 1:
+        if sign(exponent) < 0 and len(terms) != 1:
             raise OutOfReachError(f"a division by the sum {format_expression(base)}")
-        return tuple(each.to_the(exponent) for each in found)
+        return tuple(term.to_the(exponent) for term in terms)
 
     def _logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
         terms = self.terms(argument)
-        if any(each.logs for each in terms):
+        if any(term.logs for term in terms):
             raise OutOfReachError(f"the logarithm of a logarithm in log2({format_expression(argument)})")
-        found = {
-            LogMonomial(self.one.powers, ((each.powers, ONE),)) if any(each.powers) else self.one for each in terms
-        }
-        if len(found) > 1:
-            found.discard(self.one)
-        return tuple(sorted(found, key=str))
+        logs = {LogMonomial(self.one.powers, ((term.powers, ONE),)) if any(term.powers) else self.one for term in terms}
+        if len(logs) > 1:
+            logs.discard(self.one)
+        return tuple(sorted(logs, key=str))
 
 
 def _limited(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
@@ -373,7 +371,7 @@ def _limited(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
 
 
 def constant(expr: s.Expr) -> Number:
-    """The value of an expression without names. Raises OutOfReachError where it has some."""
+    """Return the value of an expression without names. Raises OutOfReachError if it has names."""
     value = read_constant(expr)
     if value is None:
         raise OutOfReachError(f"{format_expression(expr)} is not a plain constant")

@@ -1,9 +1,9 @@
-"""All ways that the recursion can take, each with the region of root sizes from which it takes it, and what it costs.
+"""Find all paths that the recursion can take, each with the region of root sizes that take it, and its cost.
 
 The sizes move by one case's step, or by several in turn where guards hold them at a tie: where n >= m halves n and
-otherwise m is halved, the sizes meet and then shrink together. Which cases take part in such a tie is seen by following
-the steps a while from near it; their exact shares are then the solution of a linear system. Each level's cost is
-geometric along a segment, so that its greater end counts, times the number of levels where it is flat.
+otherwise m is halved, the sizes meet and then shrink together. The cases that take part in such a tie are found by
+following the steps a while from near it; their exact shares are then the solution of a linear system. Each level's cost
+is geometric along a segment, so that its greater end counts, times the number of levels where it is flat.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SplitError(Exception):
 
 @record
 class Motion:
-    """The cases in force with their shares; `direction` is what the sizes lose in a unit of time, in logarithms.
+    """The cases in force with their shares; `direction` is the decrease of the sizes' logarithms in a unit of time.
 
     A single leaf has no shares. `watched` are the rows that decide that these cases are in force; `first` is the case
     that applies at the very start.
@@ -80,28 +80,28 @@ class RecursionState:
 
     @memoised
     def sign(self, row: LogInequality) -> int | None:
-        """The sign of the row's form here, on the whole region."""
+        """Return the sign of the row's form here, on the whole region."""
         return self._region.sign(at_state(row.form, self._state))
 
     def motion(self, before: Vector) -> Motion:
-        """The motion from here for sizes that came by the direction `before`. Raises SplitError."""
+        """Return the motion from here for sizes that came by the direction `before`. Raises SplitError."""
         offset = [_AHEAD * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
-        seen: dict[tuple[float, ...], int] = {}
+        visited: dict[tuple[float, ...], int] = {}
         begin = ROUNDS // 2
-        for turn in range(ROUNDS):
+        for number in range(ROUNDS):
             self._used = {}
             index = self._case(offset)
             step = self._rules[index].step
             if step is None:
                 return Motion(index, (index,), (), (ZERO,) * len(before), ZERO, ())
-            if turn == 0 and all(self.sign(row) for row in self._used):
+            if number == 0 and all(self.sign(row) for row in self._used):
                 return self._single(index)
             where = self._where(offset)
-            if where in seen:
-                begin = seen[where]
+            if where in visited:
+                begin = visited[where]
                 break
-            seen[where] = turn
+            visited[where] = number
             visits.append((index, tuple(self._used)))
             offset = [x - d for x, d in zip(offset, step.strides, strict=True)]
         late = [index for index, _ in visits[begin:]]
@@ -109,10 +109,10 @@ class RecursionState:
         cases = sorted(set(late))
         if len(cases) == 1:
             return self._single(cases[0])
-        return self._tied(visits[0][0], cases, [late.count(each) for each in cases])
+        return self._tied(visits[0][0], cases, [late.count(case) for case in cases])
 
     def _where(self, offset: Sequence[float]) -> tuple[float, ...]:
-        """The place relative to the ties: steps that come back to it go on in circles."""
+        """Return the rounded position relative to the ties: steps that return to one repeat in a cycle."""
         return tuple(
             round(sum(a * b for a, b in zip(form, offset, strict=True) if a), 6) for form in self._floats.values()
         )
@@ -123,14 +123,14 @@ class RecursionState:
         return Motion(index, (index,), (ONE,), step.direction, step.nodes, tuple(self._used))
 
     def _case(self, offset: Sequence[float]) -> int:
-        """The first case that applies at a small distance from here."""
+        """Return the first case that applies at a small distance from here."""
         for index, rule in enumerate(self._rules):
             if self._holds(rule.when, offset):
                 return index
         raise OutOfReachError("no case covers some of the sizes")
 
     def _holds(self, when: Alternatives, offset: Sequence[float]) -> bool:
-        """Whether a condition holds; the rows it rests on are noted."""
+        """Test whether a condition holds, and note the rows that decide it."""
         witnesses = []
         undecided: list[LogInequality] = []
         for rows in when:
@@ -160,37 +160,37 @@ class RecursionState:
         return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
 
     def _strongest(self, failed: list[LogInequality]) -> LogInequality:
-        """The row that is furthest from holding: the last to change its sign, as a rule."""
+        """Return the row that is furthest from being satisfied: usually the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
         return min(failed, key=lambda row: approximate(inner_product(at_state(row.form, self._state), inner)))
 
     def _dividing(self, rows: list[LogInequality]) -> Vector:
-        """The form to split by: where several rows may fail, which of them is the last to hold comes first."""
-        first, *others = [at_state(row.form, self._state) for row in rows]
-        for other in others:
-            difference = add_scaled(first, other, fmpq(-1))
+        """Return the form to split by: of the row that is the last to hold, or of two rows their difference."""
+        first, *rest = [at_state(row.form, self._state) for row in rows]
+        for form in rest:
+            difference = add_scaled(first, form, fmpq(-1))
             order = self._region.sign(difference)
             if order is None:
                 return difference
             if order > 0:
-                first = other
+                first = form
         return first
 
     def _tied(self, first: int, cases: list[int], counts: list[int]) -> Motion:
-        steps = [step for each in cases if (step := self._rules[each].step) is not None]
+        steps = [step for case in cases if (step := self._rules[case].step) is not None]
         weights = [count * step.length for count, step in zip(counts, steps, strict=True)]
-        seen = [weight / sum(weights) for weight in weights]
+        observed = [weight / sum(weights) for weight in weights]
         ties = [row for row in self._used if self.sign(row) == 0]
         speeds = [[inner_product(row.form, step.direction) for step in steps] for row in ties]
-        kept = [
+        still_rows = [
             speed
             for speed in speeds
-            if abs(sum(approximate(x) * share for x, share in zip(speed, seen, strict=True))) < _STILL
+            if abs(sum(approximate(x) * share for x, share in zip(speed, observed, strict=True))) < _STILL
         ]
-        shares = _solved(kept, len(cases))
-        if any(abs(approximate(a) - b) > _STILL for a, b in zip(shares, seen, strict=True)):
+        shares = _solved(still_rows, len(cases))
+        if any(abs(approximate(a) - b) > _STILL for a, b in zip(shares, observed, strict=True)):
             raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
         direction: Vector = (ZERO,) * len(self._state)
         nodes: Number = ZERO
@@ -201,12 +201,12 @@ class RecursionState:
 
 
 def _solved(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
-    """The shares, all positive and 1 together, that keep the rows still."""
+    """Return the shares, all positive with sum 1, for which the rows do not change. Raises OutOfReachError."""
     table: list[Vector] = [(*row, ZERO) for row in rows]
-    found = row_echelon_form([*table, (ONE,) * (count + 1)])
-    if len(found) != count or any(found[i][i] != 1 for i in range(count)):
+    echelon = row_echelon_form([*table, (ONE,) * (count + 1)])
+    if len(echelon) != count or any(echelon[i][i] != 1 for i in range(count)):
         raise OutOfReachError("guards are equal along a path; the order of the cases is ambiguous")
-    shares = tuple(row[count] for row in found)
+    shares = tuple(row[count] for row in echelon)
     if any(sign(share) <= 0 for share in shares):
         raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
     return shares
@@ -239,7 +239,7 @@ class Segment:
 
 @record
 class Path:
-    """From the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
+    """A path from the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
 
     region: RayCone
     segments: tuple[Segment, ...]
@@ -249,35 +249,35 @@ class Path:
 
 
 def advance_state(state: State, motion: Motion, time: Vector) -> State:
-    """The state after a time."""
+    """Return the state after a time."""
     return tuple(
-        add_scaled(each, time, -speed) if speed else each for each, speed in zip(state, motion.direction, strict=True)
+        add_scaled(size, time, -speed) if speed else size for size, speed in zip(state, motion.direction, strict=True)
     )
 
 
 def regions(system: LogSystem) -> list[RayCone]:
-    """Where the facts hold, all names being at least 1: one cone for each choice between alternatives."""
-    found = [orthant(len(system.names.all))]
+    """Return cones where the facts hold, with all names at least 1: one for each choice between alternatives."""
+    cones = [orthant(len(system.names.all))]
     for fact in system.facts:
         pieces = []
-        for region in found:
+        for region in cones:
             for rows in fact:
                 part = region
                 for row in rows:
                     part = part.cut(row.form)
                 if part.rays and part not in pieces:
                     pieces.append(part)
-        found = pieces
-    return found
+        cones = pieces
+    return cones
 
 
 def all_paths(system: LogSystem) -> list[Path]:
-    """The ways from all roots. Raises OutOfReachError."""
+    """Return the paths from all roots. Raises OutOfReachError."""
     return [path for region in regions(system) for path in follow(system, region)]
 
 
 def follow(system: LogSystem, region: RayCone) -> list[Path]:
-    """The ways from the roots in a region. Raises OutOfReachError."""
+    """Return the paths from the roots in a region. Raises OutOfReachError."""
     count = len(system.names.all)
     start = tuple(unit(i, count) for i in range(count))
     result = []
@@ -289,7 +289,7 @@ def follow(system: LogSystem, region: RayCone) -> list[Path]:
 
 
 def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
-    """The complete paths that begin so: the region is split where the roots part."""
+    """Iterate over the complete paths with a given beginning: the region is split where the roots diverge."""
     while True:
         try:
             path = _advanced(system, path)
@@ -305,7 +305,7 @@ def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
 
 
 def _advanced(system: LogSystem, path: Path) -> Path:
-    """One motion further."""
+    """Advance a path by one motion."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
     motion = place.motion(before)
@@ -322,7 +322,7 @@ def _advanced(system: LogSystem, path: Path) -> Path:
 
 
 def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
-    """The time until a watched row changes its sign, the least of several. Raises SplitError."""
+    """Return the time until a watched row changes its sign, the smallest of several. Raises SplitError."""
     times: dict[Vector, None] = {}
     for row in motion.watched:
         speed = inner_product(row.form, motion.direction)
@@ -332,20 +332,20 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
             times[tuple(x / speed for x in form)] = None
     if not times:
         raise OutOfReachError("the recursion does not terminate from some sizes: it has no base case there")
-    least, *others = times
-    for other in others:
-        difference = add_scaled(other, least, fmpq(-1))
+    earliest, *rest = times
+    for time in rest:
+        difference = add_scaled(time, earliest, fmpq(-1))
         order = path.region.sign(difference)
         if order is None:
             raise SplitError(difference)
         if order < 0:
-            least = other
-    return least
+            earliest = time
+    return earliest
 
 
 @record
 class CostTerm:
-    """One term of a path's cost. `segment` is its number, None for the leaves; `source` the cost at one node.
+    """A term of a path's cost. `segment` is its number, None for the leaves; `source` the cost at one node.
 
     `place` says where on the segment it arises: "first" level, "last" level, every level ("each") or "leaves".
     """
@@ -366,15 +366,15 @@ class PathCosts:
 
     @property
     def region(self) -> RayCone:
-        """The region."""
+        """The region of the path."""
         return self.path.region
 
 
 def path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
-    """The path's costs. A region is split where a logarithm along the way changes its sign."""
+    """Iterate over the path's costs. A region is split where a logarithm along the path changes its sign."""
     try:
-        found = [
-            *(cost for i, each in enumerate(path.segments) for cost in _of_segment(system, path, i, each)),
+        costs = [
+            *(cost for i, segment in enumerate(path.segments) for cost in _of_segment(system, path, i, segment)),
             *_of_leaves(system, path),
         ]
     except SplitError as split:
@@ -382,7 +382,7 @@ def path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
             yield from path_costs(system, replace(path, region=path.region.cut(form)))
         return
     yield PathCosts(
-        path, tuple(found), simplify_logarithms(prune([each.term for each in found], path.region), path.region)
+        path, tuple(costs), simplify_logarithms(prune([cost.term for cost in costs], path.region), path.region)
     )
 
 
@@ -408,7 +408,7 @@ def _of_segment(system: LogSystem, path: Path, index: int, segment: Segment) -> 
 
 
 def _flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
-    """The sum of a product of logarithms over the levels of a segment, each linear along it."""
+    """Return the sum of a product of logarithms over the levels of a segment, each linear along it."""
     factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []
     for form, power in source.logs:
@@ -424,10 +424,10 @@ def _flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[L
             crossing.append((high, tuple(x / (speed if sign(speed) > 0 else -speed) for x in high), power))
         elif signs[0] == 1:
             factors.append(logs_of(high, power))
-    nothing = LogMonomial(tuple(ONE - ONE for _ in segment.length))
-    for each in factors:
-        nothing = nothing.times(each)
-    whole = nothing.times(logs_of(segment.length, ONE))
+    flat = LogMonomial(tuple(ONE - ONE for _ in segment.length))
+    for factor in factors:
+        flat = flat.times(factor)
+    whole = flat.times(logs_of(segment.length, ONE))
     if not crossing:
         return [whole]
     if len(crossing) > 1 or factors:

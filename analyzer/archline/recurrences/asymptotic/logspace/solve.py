@@ -1,10 +1,10 @@
-"""Growth of functions of several sizes and machine symbols: the recursion is followed in the sizes' logarithms.
+"""Derive the growth of functions of several sizes and symbols: the recursion is followed in the sizes' logarithms.
 
 A case either costs something and ends, or costs something and calls the function at sizes cut by constants. From a
-region of root sizes the recursion then moves along straight segments, from one event to the next: a cut-off is
-reached, or the guards give the turn to another case. What each segment and the leaves cost are products of powers of
-the root's sizes; one formula is put together from all regions, or one for each case where the growth jumps between
-them (then `regimes` holds all of them and `growth` is that of the recursion). Sizes are real and have no floor.
+region of root sizes the recursion then moves along straight segments, from one event to the next: a cut-off is reached,
+or the guards select another case. The costs of each segment and of the leaves are products of powers of the root's
+sizes; one formula is put together from all regions, or one for each case where the growth jumps between them (then
+`regimes` holds all of them and `growth` is that of the recursion). Sizes are real and have no floor.
 
 Before an answer is given the recurrence is evaluated along the corners and through the middle of each region, at sizes
 2^s for rising s, and a little off it. The value over the growth may vary within a constant; where it drifts with the
@@ -53,59 +53,59 @@ from archline.recurrences.asymptotic.theorems import DIGITS, nine_digit_bracket
 
 @record
 class GrowthRegime:
-    """The growth where one of these cases applies at the root."""
+    """The growth if one of the cases applies at the root."""
 
     cases: tuple[int, ...]
     formula: Formula
 
 
-def regimes(system: LogSystem, found: Sequence[PathCosts]) -> list[GrowthRegime]:
-    """One regime where a formula serves everywhere, else several, the recursion's last. Raises OutOfReachError."""
-    for piece in found:
+def regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthRegime]:
+    """Return one regime if a formula holds everywhere, else several, the recursion's last. Raises OutOfReachError."""
+    for piece in pieces:
         _refuse_thin(system, piece)
-    whole = formula_of(found)
+    whole = formula_of(pieces)
     groups: dict[int, list[PathCosts]] = {}
-    for piece in found:
+    for piece in pieces:
         groups.setdefault(root_case(piece), []).append(piece)
     main = _by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
     return [*_boundary_regimes(system, main), *main]
 
 
 def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
-    """Raise OutOfReachError where a segment shorter than one level may be left out, though its cost would show."""
-    # The root itself is never left out, but only one of the cases of a tie applies there.
+    """Raise OutOfReachError if a segment shorter than one level may be omitted, though its cost would show."""
+    # The root itself is never omitted, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
-    short = {i: each.length for i, each in enumerate(piece.path.segments) if i or len(each.motion.cases) > 1}
+    short = {i: segment.length for i, segment in enumerate(piece.path.segments) if i or len(segment.motion.cases) > 1}
     for length in short.values():
         edge = piece.region.face(length)
         if not edge.rays:
             continue
-        gone = [i for i, each in short.items() if edge.sign(each) == 0]
-        kept = tuple(
+        vanishing = [i for i, length_ in short.items() if edge.sign(length_) == 0]
+        remaining = tuple(
             dict.fromkeys(
                 cost.term
                 for cost in piece.costs
-                if cost.segment not in gone or (cost.segment == 0 and cost.source in at_root)
+                if cost.segment not in vanishing or (cost.segment == 0 and cost.source in at_root)
             )
         )
-        if not all(covered(term, kept, edge) for term in piece.terms):
+        if not all(covered(term, remaining, edge) for term in piece.terms):
             text = Printer(system.names.all).equation(length)
             raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
 def root_case(piece: PathCosts) -> int:
-    """The case that applies at the root."""
+    """Return the case that applies at the root."""
     return piece.path.segments[0].motion.first if piece.path.segments else piece.path.leaf
 
 
-def formula_of(found: Sequence[PathCosts], others: Sequence[PathCosts] = ()) -> Formula | None:
-    """One formula for all pieces. Terms of others may take part in it."""
-    terms = [term for piece in others for term in piece.terms]
-    return formula_for([(piece.region, piece.terms) for piece in found], terms)
+def formula_of(pieces: Sequence[PathCosts], foreign: Sequence[PathCosts] = ()) -> Formula | None:
+    """Return one formula for all pieces, or None. Terms of others may take part in it."""
+    terms = [term for piece in foreign for term in piece.terms]
+    return formula_for([(piece.region, piece.terms) for piece in pieces], terms)
 
 
 def _by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
-    """The leaves each by themselves, and the recursion as a whole if it has one formula."""
+    """Return a regime for each leaf, and one for the recursion as a whole if it has one formula."""
     leaves = [case for case in sorted(groups) if system.rules[case].step is None]
     inner = [case for case in sorted(groups) if system.rules[case].step is not None]
     result = [_regime((case,), groups[case]) for case in leaves]
@@ -124,7 +124,7 @@ def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
 
 
 def _boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
-    """Cases that apply on an edge of the sizes alone, as P <= 1 does, where they differ from the growth next to it."""
+    """Return regimes of cases that apply only on an edge of the sizes, as P <= 1 does, if their growth differs."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
     for edge in _edges(system):
@@ -141,31 +141,31 @@ def _boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[G
 
 
 def _edges(system: LogSystem) -> Iterator[RayCone]:
-    """The faces of the regions where the row of some condition is just equal, unless the facts keep away from them."""
+    """Iterate over the faces of regions where the row of some condition is equal, unless the facts exclude them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
     for region in regions(system):
-        seen: set[Vector] = set()
+        lines: set[Vector] = set()
         for row in rows:
             line = _line(row)
-            if line in seen or region.sign(row.form) in (0, None):
+            if line in lines or region.sign(row.form) in (0, None):
                 continue
-            seen.add(line)
+            lines.add(line)
             edge = region.face(row.form)
-            reach = max(_distance(each) for each in rows if _line(each) == line)
-            kept_off = max((_distance(each) for each in facts if _line(each) == line and each.shift < 0), default=0.0)
+            reach = max(_distance(row_) for row_ in rows if _line(row_) == line)
+            kept_off = max((_distance(row_) for row_ in facts if _line(row_) == line and row_.shift < 0), default=0.0)
             if edge.rays and kept_off <= reach:
                 yield edge
 
 
 def _line(row: LogInequality) -> Vector:
-    """A row's form up to its scale and sign."""
+    """Return a row's form up to its scale and sign."""
     form = to_integer_vector(row.form)
     return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
 def _distance(row: LogInequality) -> float:
-    """How far from equality of its form a comparison changes, in units of the small whole numbers."""
+    """Return the distance from equality at which a comparison changes, in units of the small whole numbers."""
     scale = next(
         approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
     )
@@ -174,12 +174,12 @@ def _distance(row: LogInequality) -> float:
 
 SCALES = (24.0, 48.0, 96.0)
 DRIFT_SCALES = (192.0, 384.0, 768.0)
-"""Where a ratio drifts, it is followed further: exponents that are nearly equal part late."""
+"""Further scales for ratios that drift: exponents that are nearly equal separate late."""
 NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
 STEPS = 30_000
 STEADY = 0.75
-"""A logarithm too many or too few adds 1 to the ratio's logarithm with every doubling of the scale."""
+"""The drift above which a ratio is not steady: a wrong logarithm adds 1 with every doubling of the scale."""
 SLACK = 3.0
 SPREAD = 16.0
 Point = tuple[float, ...]
@@ -188,7 +188,7 @@ Point = tuple[float, ...]
 def check_numerically(
     problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
 ) -> int:
-    """Compare the regimes' growth with the recurrence's own values, and count at how many. Raises OutOfReachError."""
+    """Compare the regimes' growth with values of the recurrence, and return their number. Raises OutOfReachError."""
     witness = _Witness(problem, system, found)
     noise = _cutoff_noise(system)
     count = 0
@@ -211,14 +211,14 @@ def check_numerically(
 
 
 def _cutoff_noise(system: LogSystem) -> float:
-    """How much the last level's cost varies as its sizes lie anywhere within one cut of the cut-off, in bits."""
+    """Return the variation of the last level's cost, in bits, as its sizes lie anywhere within a cut of the cut-off."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
     return SLACK + max(cuts) * max(degrees, default=0.0)
 
 
 def _drift(ratios: list[float], noise: float) -> float:
-    """How much the ratio moves the same way with each doubling of the scale; infinite where it leaves every bound."""
+    """Return the steady change of the ratio with each doubling of the scale; infinite if it exceeds every bound."""
     moves = [after - before for before, after in pairwise(ratios)]
     if any(not isfinite(ratio) or abs(ratio) > SPREAD + noise for ratio in ratios):
         return inf
@@ -230,7 +230,7 @@ def _drift(ratios: list[float], noise: float) -> float:
 
 
 def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
-    """The root at a scale; nudged, it stands a little off the grid of powers of 2."""
+    """Return the root at a scale; nudged, it is a little off the grid of powers of 2."""
     if not nudged:
         return tuple(scale * x for x in direction)
     shifts = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
@@ -238,20 +238,20 @@ def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
 
 
 def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
-    """Corners and middles of the regions, the greatest coordinate 1."""
-    seen: set[Point] = set()
+    """Iterate over corners and middles of the regions, with 1 as the greatest coordinate."""
+    visited: set[Point] = set()
     middles = [piece.region.inner() for piece in pieces]
     corners = [ray for piece in pieces for ray in piece.region.rays]
     for vector in (*middles, *corners):
         values = [approximate(x) for x in vector]
         point = tuple(round(x / max(values), 9) for x in values)
-        if point not in seen and len(seen) < MAX_DIRECTIONS:
-            seen.add(point)
+        if point not in visited and len(visited) < MAX_DIRECTIONS:
+            visited.add(point)
             yield point
 
 
 class _Witness:
-    """Values of the recurrence relative to the growth claimed for them."""
+    """Computes the values of the recurrence relative to the growth claimed for them."""
 
     def __init__(self, problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem
@@ -260,11 +260,11 @@ class _Witness:
         self._evaluators: dict[int, Evaluator] = {}
         orders = [Printer(self._names).formula(regime.formula) for regime in found]
         growths = [CompiledFormula(order, WIDE, exact_logs=False) for order in orders]
-        self._growths = {case: own for regime, own in zip(found, growths, strict=True) for case in regime.cases}
+        self._growths = {case: growth for regime, growth in zip(found, growths, strict=True) for case in regime.cases}
         self._other = growths[-1]
 
     def ratio(self, point: Point) -> float | None:
-        """log2 of the value over the growth at sizes 2^point; None where it cannot be had or the facts exclude it."""
+        """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or the facts exclude it."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
             case = int(float(self._at(self._sorter, sizes))) - 1
@@ -279,19 +279,19 @@ class _Witness:
         return value - expected
 
     def _at(self, problem: RealRecurrence, sizes: dict[str, float]) -> Number:
-        """The value of a recurrence, which is compiled once."""
+        """Return the value of a recurrence, which is compiled once."""
         if id(problem) not in self._evaluators:
             self._evaluators[id(problem)] = Evaluator(problem, sizes, WIDE, limit=STEPS)
         self._evaluators[id(problem)].give(sizes)
         return self._evaluators[id(problem)].at(sizes)
 
     def shown(self, point: Point) -> str:
-        """The sizes in words."""
+        """Return the sizes as text."""
         return ", ".join(f"{name} = 2^{x:.4g}" for name, x in zip(self._names, point, strict=True))
 
 
 def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
-    """A function that is 0 where a fact fails, else 1 + the number of the case that applies."""
+    """Return a function that is 0 where a fact fails, else 1 + the number of the case that applies."""
     asked = problem.asked
     cases = [
         EquationCase(build.ZERO, s.Unary("not", fact, span=fact.span))
@@ -303,7 +303,7 @@ def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
 
 
 def _log2(value: Number) -> float | None:
-    """log2 of a value, None where it is 0."""
+    """Return log2 of a value, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
     if not value.is_finite():
         raise EvaluationRefusedError("a value beyond all numbers")
     return float(value.log()) / log(2) if value > 0 else None
@@ -326,11 +326,11 @@ class _Explanation:
         self._printer = Printer(system.names.all)
 
     def lines(self) -> Iterator[str]:
-        """All of them."""
-        # The simplest of the longest.
+        """Iterate over all lines."""
+        # The example is the simplest of the pieces with most segments.
         piece = min(
             self._pieces,
-            key=lambda each: (-len(each.path.segments), [one.motion.cases for one in each.path.segments]),
+            key=lambda piece_: (-len(piece_.path.segments), [segment.motion.cases for segment in piece_.path.segments]),
         )
         path = piece.path
         where, number = self._region(path), len(self._pieces)
@@ -345,10 +345,10 @@ class _Explanation:
         yield from self._together()
 
     def _region(self, path: Path) -> str:
-        """The comparisons that bound a region, those that always hold left out."""
+        """Return the comparisons that bound a region, without comparisons that always hold."""
         names = range(len(self._system.names.all))
-        given = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
-        rows = [row for row in path.region.facets() if row not in given and len([i for i in names if row[i]]) > 1]
+        fact_rows = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
+        rows = [row for row in path.region.facets() if row not in fact_rows and len([i for i in names if row[i]]) > 1]
         return ", ".join(self._printer.comparison(row) for row in rows)
 
     def _segment(self, segment: Segment) -> str:
@@ -390,7 +390,7 @@ class _Explanation:
 
 
 def _distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
-    """One cost of each source and place."""
+    """Return one cost of each source and place."""
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
 
 
@@ -398,15 +398,15 @@ METHOD = "recursion followed in log space"
 
 
 def solve_multi(problem: RealRecurrence) -> Answer:
-    """Theta of a function of several sizes, or of one with cut-offs by other symbols."""
+    """Return Theta of a function of several sizes, or of one with cut-offs by other symbols, or a refusal."""
     try:
         system = read_system(problem)
-        found = [piece for path in all_paths(system) for piece in path_costs(system, path)]
-        if not found:
+        pieces = [piece for path in all_paths(system) for piece in path_costs(system, path)]
+        if not pieces:
             raise OutOfReachError("no sizes satisfy the facts")
-        parts = regimes(system, found)
-        steps = tuple(_Explanation(system, found, parts).lines())
-        count = check_numerically(problem, system, parts, found)
+        parts = regimes(system, pieces)
+        steps = tuple(_Explanation(system, pieces, parts).lines())
+        count = check_numerically(problem, system, parts, pieces)
         answer = _solved(system, parts, steps, count)
         if answer.regimes and answer.between:
             raise OutOfReachError("the nodes multiply by a power that has no closed form, and the growth jumps")
@@ -419,7 +419,7 @@ def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...]
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
     orders = [printer.formula(part.formula) for part in parts]
-    shown = (Growth(each, each, where=_where(system, part, parts)) for each, part in zip(orders, parts, strict=True))
+    shown = (Growth(order, order, where=_where(system, part, parts)) for order, part in zip(orders, parts, strict=True))
     growth = orders[-1]
     return SolvedGrowth(
         growth=growth,
@@ -431,28 +431,27 @@ def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...]
 
 
 def _between(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
-    """The growth with less and with more nodes, where they multiply by a power that is known to nine digits."""
+    """Return the growth with fewer and with more nodes, if they multiply by a power that is known to nine digits."""
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
-            less, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
-            low, high = (_with_digits(end, digits, other) for end, other in ((low, less), (high, more)))
+            fewer, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
+            low, high = (_with_digits(end, digits, digits_) for end, digits_ in ((low, fewer), (high, more)))
     return None if same(low, high) else (low, high)
 
 
 def _with_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
-    """An expression with other digits for a number."""
     number = s.Real(other, span=build.DERIVED)
     return rewritten(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
 
 
 def _where(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
-    """Where a regime holds."""
-    own = [system.rules[case].condition for case in part.cases]
-    others = [system.rules[case].condition for each in parts if each is not part for case in each.cases]
-    excluded = [negate_condition(each) for each in others if each is not None]  # type: ignore[arg-type]
-    if all(each is not None for each in own) and (part is not parts[-1] or not excluded):
-        (*known,) = (each for each in own if each is not None)
-        return (build.joined("or", known),)  # type: ignore[arg-type]
+    """Return the conditions under which a regime holds."""
+    own_conditions = [system.rules[case].condition for case in part.cases]
+    other_conditions = [system.rules[case].condition for x in parts if x is not part for case in x.cases]
+    excluded = [negate_condition(condition) for condition in other_conditions if condition is not None]  # type: ignore[arg-type]
+    if all(condition is not None for condition in own_conditions) and (part is not parts[-1] or not excluded):
+        (*conditions,) = (condition for condition in own_conditions if condition is not None)
+        return (build.joined("or", conditions),)  # type: ignore[arg-type]
     return tuple(excluded)

@@ -1,4 +1,4 @@
-"""A recurrence in logarithms: each case is a leaf with a cost, or a step that moves the sizes and multiplies the nodes.
+"""Read a recurrence in logarithms: each case is a leaf with a cost, or a step of the sizes that multiplies the nodes.
 
 Sizes are real numbers and have no floor: where the guards let a size fall below 1, it goes on falling, as n/2 does.
 Guards, cut-offs and facts are alternatives of linear rows. A sum is a max up to a constant factor: `n + m <= L` is two
@@ -45,7 +45,7 @@ from archline.recurrences.asymptotic.theorems import exponent_of
 
 @record(eq=False, slots=True)
 class LogInequality:
-    """form . y + log2(factor) >= 0; compared by identity, as it stands in one condition."""
+    """A row form . y + log2(factor) >= 0; compared by identity, as it belongs to one condition."""
 
     form: Vector
     factor: float
@@ -59,11 +59,11 @@ class LogInequality:
 Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
 STRICT = 1e-6
-"""How much a strict comparison asks for beyond equality, relatively: it matters where sizes are equal."""
+"""The relative margin of a strict comparison beyond equality: it matters where sizes are equal."""
 
 
 def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
-    """The fact holds where all rows of one of the alternatives hold. Raises OutOfReachError."""
+    """Return alternatives: the fact holds where all rows of an alternative hold. Raises OutOfReachError."""
     match fact:
         case s.Binary(op="and", left=left, right=right):
             return _both(alternatives(left, names), alternatives(right, names))
@@ -85,30 +85,30 @@ _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
 def _compared(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
-    """Where small <= great: for each part of the small side some part of the great side is as large."""
+    """Return the condition small <= great: for each part of the small side some part of the great side is as large."""
     scale = 1 - STRICT if strict else 1.0
     result: Alternatives = ((),)
     upper = _side(great, names)
-    for least in _side(small, names):
+    for small_part in _side(small, names):
         reached = (
-            tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in most)
-            for low, a in least
-            for most in upper
+            tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in great_part)
+            for low, a in small_part
+            for great_part in upper
         )
         result = _both(result, tuple(part for rows in reached if (part := _settled(rows)) is not None))
     return result
 
 
 def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
-    """The rows without those between constants; None where such a one fails."""
+    """Return the rows without comparisons of constants; None if such a comparison fails."""
     if any(not any(row.form) and row.factor < 1 for row in rows):
         return None
     return tuple(row for row in rows if any(row.form))
 
 
 def _side(expr: s.Expr, names: LogNames) -> _Side:
-    """The expression as a max of mins of monomials, each with its constant factor."""
-    found: list[tuple[tuple[Vector, float], ...]] = []
+    """Return the expression as a max of mins of monomials, each with its constant factor. Raises OutOfReachError."""
+    parts: list[tuple[tuple[Vector, float], ...]] = []
     for factors, coefficient in expand(expr).items():
         if coefficient.sign() < 0:
             raise OutOfReachError(f"the subtraction in the condition on {format_expression(expr)}")
@@ -117,35 +117,35 @@ def _side(expr: s.Expr, names: LogNames) -> _Side:
             part = _extremum(factor.expr, names) if exponent == UNITY else None
             raised = _monomials(factor.expr, number_of(exponent), names) if part is None else part
             side = tuple(
-                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(mine, theirs))
-                for mine, theirs in product(side, raised)
+                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(own, factors_))
+                for own, factors_ in product(side, raised)
             )
-        found += side
-    if not found:
+        parts += side
+    if not parts:
         raise OutOfReachError("a comparison with 0")
-    return tuple(found)
+    return tuple(parts)
 
 
 def _extremum(expr: s.Expr, names: LogNames) -> _Side | None:
     match expr:
         case s.Call(function="max", arguments=arguments):
-            return tuple(part for each in arguments for part in _side(each, names))
+            return tuple(part for operand in arguments for part in _side(operand, names))
         case s.Call(function="min", arguments=arguments):
-            least: _Side = ((),)
-            for each in arguments:
-                least = tuple(a + b for a, b in product(least, _side(each, names)))
-            return least
+            mins: _Side = ((),)
+            for operand in arguments:
+                mins = tuple(a + b for a, b in product(mins, _side(operand, names)))
+            return mins
         case _:
             return None
 
 
 def _monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
     terms = names.raised(expr, exponent)
-    if any(each.logs for each in terms):
+    if any(term.logs for term in terms):
         raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
-    if any(isinstance(x, Irrational) for each in terms for x in each.powers):
+    if any(isinstance(x, Irrational) for term in terms for x in term.powers):
         raise OutOfReachError(f"the irrational power in the condition on {format_expression(expr)}")
-    return tuple(((each.powers, 1.0),) for each in terms)
+    return tuple(((term.powers, 1.0),) for term in terms)
 
 
 def _both(first: Alternatives, second: Alternatives) -> Alternatives:
@@ -159,7 +159,7 @@ MAX_CASES = 32
 
 
 def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
-    """The cases without min: `min(a, b) when c` is `a when c and a <= b; b when c`. Raises OutOfReachError."""
+    """Return the cases without min: `min(a, b) when c` is `a when c and a <= b; b when c`. Raises OutOfReachError."""
     result: list[EquationCase] = []
     pending = list(reversed(cases))
     while pending:
@@ -176,13 +176,13 @@ def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
 
 
 def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
-    """One case for each argument of the min that may be the least; the last one needs no condition for it."""
+    """Return one case for each argument of the min that may be the least; the last needs no condition for it."""
     branches = []
     for number, chosen in enumerate(least.arguments):
         condition = case.condition
-        others = [each for each in least.arguments if each is not chosen]
-        for other in others if number < len(others) else ():
-            condition = _joined(condition, build.binary("<=", chosen, other))
+        rest = [argument for argument in least.arguments if argument is not chosen]
+        for argument in rest if number < len(rest) else ():
+            condition = _joined(condition, build.binary("<=", chosen, argument))
         value = rewritten(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
         branches.append(EquationCase(value, condition))
     return branches
@@ -198,10 +198,10 @@ def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
 
 @record
 class SelfCalls:
-    """A case that calls itself.
+    """The calls of a case to its own function.
 
-    While a unit of `direction` passes, the nodes grow by exp(nodes): log_b(a) for a calls of sizes cut by b. One
-    level is exp(length) of it.
+    While a unit of `direction` passes, the nodes grow by exp(nodes): log_b(a) for a calls of sizes cut by b. One level
+    is exp(length) of it.
     """
 
     direction: Vector
@@ -211,13 +211,13 @@ class SelfCalls:
 
     @cached_property
     def strides(self) -> tuple[float, ...]:
-        """What one level takes off the names' binary logarithms."""
-        return tuple(approximate(each) * self.length for each in self.direction)
+        """The decrease of the names' binary logarithms in one level."""
+        return tuple(approximate(speed) * self.length for speed in self.direction)
 
 
 @record
 class CaseRule:
-    """One case. It applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
+    """A case: it applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
 
     when: Alternatives
     condition: s.Fact | None
@@ -227,7 +227,7 @@ class CaseRule:
 
 @record
 class LogSystem:
-    """The recurrence: its names, its cases in order and what is given about the names."""
+    """The recurrence: its names, its cases in order and the facts about the names."""
 
     names: LogNames
     rules: tuple[CaseRule, ...]
@@ -238,19 +238,19 @@ ALWAYS: Alternatives = ((),)
 
 
 def read_system(problem: RealRecurrence) -> LogSystem:
-    """The recurrence in logarithms. Raises OutOfReachError."""
+    """Return the recurrence in logarithms. Raises OutOfReachError."""
     if len(problem.definitions) > 1:
         raise OutOfReachError("several functions of several sizes that call each other")
     asked = problem.asked
     values = [case.value for case in asked.cases] + [base.value for base in asked.bases]
     conditions = [case.condition for case in asked.cases if case.condition is not None]
-    found = dict.fromkeys(
+    identifiers = dict.fromkeys(
         node.id
         for part in (*asked.parameters, *values, *conditions, *problem.facts)
         for node in s.nodes(part)
         if isinstance(node, s.Name) and node.id != "pi"
     )
-    symbols = [name for name in found if name not in asked.parameters]
+    symbols = [name for name in identifiers if name not in asked.parameters]
     names = LogNames((*asked.parameters, *symbols), len(asked.parameters))
     rules = [_base_rule(base.arguments, base.value, names) for base in asked.bases]
     if not asked.bases and not conditions:
@@ -264,24 +264,24 @@ def read_system(problem: RealRecurrence) -> LogSystem:
 
 
 def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
-    """A base value holds up to its sizes."""
+    """Return the rule of a base value, which holds up to its sizes."""
     parts = [build.binary("<=", build.name(name), bound) for name, bound in zip(names.all, at, strict=False)]
     condition = reduce(partial(build.binary, "and"), parts)
     return CaseRule(alternatives(condition, names), condition, names.terms(value), None)
 
 
 def _facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
-    """The facts that can be used; one that cannot only widens where the answer has to hold."""
-    used: list[Alternatives] = []
+    """Return the facts that can be used; omitting a fact can only widen where the answer has to hold."""
+    usable: list[Alternatives] = []
     for fact in facts:
         try:
-            used.append(alternatives(fact, names))
+            usable.append(alternatives(fact, names))
         except OutOfReachError:
             continue
     if "Z" in names.all and "L" in names.all:
         form = tuple(fmpq((name == "Z") - (name == "L")) for name in names.all)
-        used.append(((LogInequality(form, 1.0),),))
-    return tuple(used)
+        usable.append(((LogInequality(form, 1.0),),))
+    return tuple(usable)
 
 
 class _Reader:
@@ -292,26 +292,26 @@ class _Reader:
         self._names = names
 
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
-        """One case."""
+        """Return the rule of one case. Raises OutOfReachError."""
         when = ALWAYS if condition is None else alternatives(condition, self._names)
-        found = alternatives_of(value, frozenset((self._function,)))
-        amounts = (amount for each in found for amount in each.amounts)
+        sums = alternatives_of(value, frozenset((self._function,)))
+        amounts = (amount for sum_ in sums for amount in sum_.amounts)
         terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
-        calls = self._greatest([self._counted(each) for each in found])
+        calls = self._greatest([self._counted(sum_) for sum_ in sums])
         return CaseRule(when, condition, terms, self._step(calls) if calls else None)
 
-    def _counted(self, found: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
-        """How often each call is made."""
+    def _counted(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
+        """Count each call of an alternative, by its text."""
         counts: dict[str, tuple[fmpq, s.Call]] = {}
-        for weight, call in found.calls:
+        for weight, call in alternative.calls:
             before, _ = counts.get(text := format_expression(call), (ZERO, call))
             counts[text] = before + (ONE if weight is None else self._number(weight)), call
         return counts
 
-    def _greatest(self, found: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
-        """The calls of a maximum, as spans are, where one of its parts makes all that any of them makes."""
-        most = max(found, key=lambda each: sum((count for count, _ in each.values()), ZERO))
-        if any(text not in most or count > most[text][0] for each in found for text, (count, _) in each.items()):
+    def _greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
+        """Return the calls of a maximum, as spans are, if one of its parts makes all calls of the other parts."""
+        most = max(parts, key=lambda counts: sum((count for count, _ in counts.values()), ZERO))
+        if any(text not in most or count > most[text][0] for counts in parts for text, (count, _) in counts.items()):
             raise OutOfReachError("the max of calls at different sizes")
         return list(most.values())
 
@@ -325,7 +325,7 @@ class _Reader:
         return value
 
     def _step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
-        """The calls as one motion: all shrink the sizes in the same proportion of logarithms."""
+        """Return the calls as one motion: all shrink the sizes in the same proportion of logarithms."""
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
         for count, call in calls:
@@ -340,21 +340,21 @@ class _Reader:
         return SelfCalls(direction, nodes, approximate(logarithm(min(branches), fmpq(2))), text)
 
     def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
-        """The direction of a call in the logarithms of the names, its first part 1, and the factor of that part."""
-        ratios = [self._ratio(i, each) for i, each in enumerate(call.arguments)]
-        moved = next((each for each in ratios if each != 1), None)
+        """Return the direction of a call in the logarithms of names, its first part 1, and the factor of that part."""
+        ratios = [self._ratio(i, argument) for i, argument in enumerate(call.arguments)]
+        moved = next((ratio for ratio in ratios if ratio != 1), None)
         if moved is None:
             raise OutOfReachError(f"{format_expression(call)} is called at the same sizes")
         factor = max(moved, ONE / moved)
-        parts = [logarithm(each, factor) for each in ratios]
+        parts = [logarithm(ratio, factor) for ratio in ratios]
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
     def _ratio(self, index: int, argument: s.Expr) -> fmpq:
-        """size/argument, a constant."""
+        """Return size/argument, a constant. Raises OutOfReachError."""
         name = self._names.all[index]
-        found = None
+        parsed = None
         with suppress(OutOfReachError):
-            found = argument_of(argument, name)
-        if found is None or found.is_root or found.offset:
+            parsed = argument_of(argument, name)
+        if parsed is None or parsed.is_root or parsed.offset:
             raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fraction of it")
-        return ONE / found.ratio
+        return ONE / parsed.ratio

@@ -1,0 +1,193 @@
+"""Bounds of a cost: each holds in a region of the sizes and caches, on one side.
+
+A cost is a partition of its sizes into pieces. In each piece bounds of both sides hold, some of them under further
+conditions on the cache. Values, forms by cases and growth of a cost follow from its pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Literal
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
+from archline.expr.text import conjunction, phrase
+from archline.language import syntax as s
+from archline.records import field, record, replace
+
+Side = Literal["lower", "upper"]
+Source = Literal["cases", "recurrence", "metric", "plan", "footprint"]
+"""The origin of a bound: guards on sizes, a solved recurrence, other metrics, a plan of a cache, a loop's lines."""
+Shown = Literal["page", "values", "growth"]
+"""The use of a bound: a page shows it, it only sharpens values and proofs, or only claims on growth read it."""
+OTHERWISE = "otherwise"
+Written = Callable[[], tuple[s.Fact, ...]]
+"""Gives conditions as facts."""
+
+
+@record(eq=False)
+class Region:
+    """Sizes and caches where all `needs` are at least 0.
+
+    With `cases`, which hold the facts of each case in the symbols of the derivation, it is a part of the sizes, and
+    other regions have the rest; without, it is a condition on the cache. `written` gives the conditions as facts, none
+    for the last part of the sizes.
+    """
+
+    needs: tuple[Poly, ...] = ()
+    cases: tuple[Facts, ...] = field(default=(), repr=False)
+    written: Written = field(default=tuple, repr=False)
+
+    @cached_property
+    def facts(self) -> tuple[s.Fact, ...]:
+        """The conditions as facts."""
+        return self.written()
+
+    @cached_property
+    def when(self) -> str:
+        """The conditions as text; empty for all sizes and caches."""
+        return conjunction(self.facts) or (OTHERWISE if self.cases else "")
+
+    @property
+    def label(self) -> str:
+        """The conditions as text with `where` in front."""
+        return phrase("where ", self.when) if self.facts else self.when
+
+    @property
+    def head(self) -> str:
+        """The conditions as text in front of a form."""
+        return f"{self.label}: " if self.when else ""
+
+    def is_implied(self, facts: Facts) -> bool:
+        """Test whether facts imply the conditions."""
+        return all(map(facts.nonnegative, self.needs))
+
+    def contains(self, point: Mapping[str, int | Fraction]) -> bool:
+        """Test whether a point satisfies the conditions. Raises EvaluationError."""
+        return all(evaluate(need, point) >= 0 for need in self.needs)
+
+
+EVERYWHERE = Region()
+
+
+@record(eq=False)
+class Residency:
+    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
+
+    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
+    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access. Lines lie `along` a
+    dimension of the array.
+    """
+
+    array: str
+    extents: tuple[Poly, ...]
+    along: int
+    places: tuple[int, ...]
+    loop: str | None
+    held: Poly
+    fetched: Poly
+    given_up: tuple[str, ...] = ()
+
+
+Smooth = Callable[[], tuple[list[list[Poly]], Poly] | None]
+"""Gives needs, in ways of which one suffices, and an upper bound, without rounding; None where there is none."""
+
+
+@record(eq=False)
+class Bound:
+    """A cost is at least, or at most, a value in a region.
+
+    `by` names the loop that a lower bound looks at. `smooth` gives an upper bound that is larger, without rounding,
+    `keeping` the residencies that an upper bound rests on.
+    """
+
+    side: Side
+    value: Poly
+    where: Region = EVERYWHERE
+    source: Source = "plan"
+    shown: Shown = "page"
+    by: str = ""
+    smooth: Smooth = field(default=lambda: None, repr=False)
+    keeping: Callable[[], tuple[Residency, ...]] = field(default=tuple, repr=False)
+
+    @cached_property
+    def kept(self) -> tuple[Residency, ...]:
+        """The references that are kept in the cache."""
+        return self.keeping()
+
+    def map_value(self, form: Callable[[Poly], Poly]) -> Bound:
+        """The bound of a cost that rises with this one."""
+        return replace(self, value=form(self.value), smooth=partial(_map_smooth, self.smooth, form))
+
+
+def _map_smooth(smooth: Smooth, form: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
+    unrounded = smooth()
+    return None if unrounded is None else (unrounded[0], form(unrounded[1]))
+
+
+@record(eq=False)
+class Piece:
+    """A part of the sizes, with the bounds there: upper ones for large caches first, those without conditions last."""
+
+    where: Region
+    lowers: tuple[Bound, ...]
+    uppers: tuple[Bound, ...]
+
+    @property
+    def when(self) -> str:
+        """The conditions on the sizes as text."""
+        return self.where.when
+
+    @property
+    def lower(self) -> Poly:
+        """The lower bound in all of the piece."""
+        return self.lowers[0].value
+
+    @property
+    def upper(self) -> Poly:
+        """The upper bound in all of the piece."""
+        return self.uppers[-1].value
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are the same expression."""
+        return self.lower == self.upper
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds of both sides."""
+        return (*self.lowers, *self.uppers)
+
+    @property
+    def by_sizes(self) -> bool:
+        """Whether guards on sizes make the piece, and not the cases of a recurrence."""
+        return self.uppers[-1].source == "cases" and bool(self.where.needs)
+
+
+def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases") -> Piece:
+    """Make the piece of a region with one bound on each side."""
+    return Piece(where, (Bound("lower", lower, where, source),), (Bound("upper", upper, where, source),))
+
+
+def partition_sizes(bounds: Sequence[Bound], lower: Poly, upper: Poly) -> tuple[Piece, ...]:
+    """Split the sizes in the parts that bounds by cases have, with all bounds; one part if there are none.
+
+    The bounds that hold at all sizes are `lower` and `upper` then.
+    """
+    by_cases = [bound for bound in bounds if bound.where.cases] or build_piece(EVERYWHERE, lower, upper).bounds
+    further = [bound for bound in bounds if not bound.where.cases]
+
+    def list_side(side: Side, some: Sequence[Bound], region: Region | None = None) -> list[Bound]:
+        return [bound for bound in some if bound.side == side and region in (None, bound.where)]
+
+    return tuple(
+        Piece(
+            region,
+            (*list_side("lower", by_cases, region), *list_side("lower", further)),
+            (*list_side("upper", further), *list_side("upper", by_cases, region)),
+        )
+        for region in dict.fromkeys(bound.where for bound in by_cases)
+    )

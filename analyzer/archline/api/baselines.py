@@ -72,9 +72,8 @@ def compared_with(
 ) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
-    An entry is not needed where its algorithm is no more in a file that is a target, unless it moved. Of files that are
-    no more nothing is said but where the targets are the `whole` project: elsewhere it may have what was in them.
-    The list of `notes` gets what a new baseline would have besides.
+    An entry is not needed if its algorithm is no more in a file that is a target, or, where the targets are the `whole`
+    project, in any, unless it moved. The list of `notes` gets what a new baseline would have besides.
     """
     after, checked = _algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))

@@ -258,9 +258,9 @@ class ChangeSearch:
         for match, answer in self._compared(matches):
             changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
         if growth_only:
-            changes = [each for each in changes if each.metric not in (r.SIZES, r.WHERE)]
-            changes = [change.of_growth for change in changes]
-            changes = [change for change in changes if change.verdict != r.EQUAL or change.metric not in FURTHER]
+            # Costs that models take besides are of the order of those that they move with.
+            left_out = (r.SIZES, r.WHERE, *FURTHER)
+            changes = [change.of_growth for change in changes if change.metric not in left_out]
         counts = Counter(r.verdicts_of_costs(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
@@ -431,7 +431,6 @@ def _costs(text: str) -> list[str]:
 def _compared(question: Question) -> list[CostChange]:
     """What changed. Raises ArchlineError for a version that certainly fails, or an entry that cannot be read."""
     before, after, terms = question
-    # What was late before is another algorithm.
     late, Clock.late = Clock.late, False
     try:
         new = _derived(after, VERSIONS[1], terms) if after else None

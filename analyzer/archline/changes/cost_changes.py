@@ -10,7 +10,7 @@ from itertools import chain, islice, product, starmap
 from math import floor, lcm
 
 from archline.algebra.atoms import Floor, PositivePart
-from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList
+from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList, TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
@@ -36,7 +36,9 @@ from archline.expr.text import format_fact
 from archline.expr.values import holds
 from archline.growth.growths import Growth, decide_side
 from archline.ir.declarations import declared_scope
+from archline.ir.lower import Lowering
 from archline.ir.scope import NotStaticError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, Event
@@ -103,8 +105,7 @@ def compared(
     """Return the changes of each metric and of the facts about sizes; a new or removed algorithm lacks a side.
 
     The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
-    says so. `at` are sizes of interest. Changes without a proof say if the time was up. Raises ArchlineError for a
-    version that certainly fails.
+    says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
     """
     sides = [side.algorithm.signature.size_names if side else () for side in (old, new)]
     fewer, more = ([name for name in some if name not in rest] for some, rest in (sides, sides[::-1]))
@@ -141,14 +142,23 @@ def compared(
 
 
 def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
-    """List the metrics of FURTHER that may have moved: kinds of flops only if their bounds are others."""
+    """List the metrics of FURTHER that may have moved: those with other bounds of flops, or other accesses."""
     kinds = (side.report.without_io.flops_by_kind.items() for side in (old, new))
     before, after = ({(kind, cost.lower, cost.upper) for kind, cost in costs} for costs in kinds)
     moved = [Event(kind, real=True) for kind, _, _ in before ^ after]
-    for metric in () if old.on_grid or new.on_grid else FURTHER:
+    for metric, whole in () if old.on_grid or new.on_grid else FURTHER.items():
         counts = METRICS[metric].counts
-        if counts is None or any(map(counts, moved)):
+        may_move = any(map(counts, moved)) if counts else _write_accesses(old) != _write_accesses(new)
+        if may_move and all(side.report.cost(whole).upper is not None for side in (old, new)):
             yield metric
+
+
+def _write_accesses(subject: AlgorithmSubject) -> str:
+    """Write the accesses of a run in order; the name of an algorithm whose accesses cannot be followed."""
+    with suppress(UntracedError, TooComplexError):
+        if not subject.report.recursive:
+            return repr(Lowering(subject.report.module).trace(subject.report.node)[1])
+    return subject.name
 
 
 def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:

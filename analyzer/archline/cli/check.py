@@ -124,8 +124,8 @@ def execute(options: argparse.Namespace) -> int:
     elif options.write_baseline is not None:
         report = _written(options, report, [target for target in named if target in valid])
         left = ", ".join(target for target in named if target not in valid)
-        more = f", without what cannot be checked, which keeps its entries: {left}" if left else ""
-        print(f"wrote {options.write_baseline}{more}", file=sys.stderr)
+        without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)
+        print(f"wrote {options.write_baseline}{without}", file=sys.stderr)
     elif options.baseline is not None and not options.problems:
         with reported():
             report = _compared(options, report, named, notes)

@@ -87,7 +87,6 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
-    # Sizes that were asked for come first, unless nothing changed there.
     unmoved = change.asked is not None and change.asked["old"] == change.asked["new"]
     more = [*filter(None, (change.evidence_asked, change.evidence)[:: -1 if unmoved else 1])]
     old, new = change.growth["old"], change.growth["new"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.growth.leading_terms import find_leading_terms
-from archline.report.costs.forms import cut
+from archline.growth.short_forms import cut_terms
 from cli_support import cli
 from effort import drawn, long, some
 from stdlib_targets import MODULES, TRIED, report
@@ -161,7 +162,7 @@ def test_what_is_cut_off_a_form_is_told_by_its_signs(terms: list[tuple[str, int]
     """A lower bound is no lower bound without what it subtracts; arguments in parentheses have signs of their own."""
     parts = [f"{sign} {number}*f(n + 1)" for sign, number in terms]
     text = " ".join(["max(0, n - 1)", *parts])
-    shown = cut(text, most)
+    shown = cut_terms(text, most)
     if len(text) <= most:
         assert shown == text
         return
@@ -192,3 +193,19 @@ def test_a_regime_that_growth_cannot_read_spoils_no_other(tmp_path: Path) -> Non
     page = " ".join(cli("cost", str(file), "--metric", "io").out.split())
     assert "asymptotically optimal" in page or "within a factor" in page
     assert "not an expression" not in page
+
+
+def test_of_factors_under_one_shown_condition_the_sharper_one_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "mm.algo"
+    path.write_text("""
+algorithm mm(A: real[n, m], B: real[m, p], C: inout real[n, p], b: size):
+    parallel for ii in 0..n step b:
+        for k in 0..m:
+            for i in ii..min(n, ii + b):
+                for j in 0..p:
+                    C[i, j] += A[i, k]*B[k, j]
+""")
+    page = " ".join(cli("cost", str(path)).out.split())
+    (sentence,) = re.findall(r"asymptotically optimal[^.]*?L\^2", page)
+    conditions = re.findall(r"where (.*?)(?:;|, if)", sentence)
+    assert len(conditions) == len(set(conditions)) == 2

@@ -273,11 +273,13 @@ def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator
     """`asymptotically optimal where ...`, or within which factor of the lower bound."""
     known = [each for each in found.regimes if each.factor is not None]
     bounds = {bound.where.when: bound for bound in row.by_cache}
-    parts: list[str] = []
-    for each in known[:-4:-1]:
-        near = bounds.get(each.when)
-        when = each.when if near is None else prefix_relation("Z >=", least_cache(view, row, near))
-        parts.append(join_phrases(each.text, *((" where ", when) if when else ())))
+    texts: dict[str, str] = {}
+    for regime in known[:-4:-1]:
+        near = bounds.get(regime.when)
+        when = regime.when if near is None else prefix_relation("Z >=", least_cache(view, row, near))
+        # Conditions may differ in terms that a short form leaves out: the sharper factor stands for both.
+        texts.setdefault(when, join_phrases(regime.text, *((" where ", when) if when else ())))
+    parts = [*texts.values()]
     if parts:
         yield join_phrases(
             join_with_mark(parts, "; "), *((", if ", join_with_mark(found.under, " and ")) if found.under else ())

@@ -182,3 +182,57 @@ def test_a_program_has_all_that_it_calls(tmp_path: Path) -> None:
         Path("blas.algo").write_text(scale.replace("2.0", "2.0*2.0"), "utf-8")
         ran = cli("check", "f.algo", "--baseline", "costs")
         assert (ran.code, "f: flops" in ran.out, "note" in ran.out) == (1, True, False)
+
+
+HALO = "algorithm jacobi(x: real[n], y: inout real[n]):\n    for i in 0..n:\n        y[i] += x[i]\n"
+
+
+def project(folder: Path) -> None:
+    """A project with a baseline of two files, one of which moves, as its algorithm is renamed."""
+    for name in ("sketches", "dist"):
+        (folder / name).mkdir()
+    settings = '[tool.archline]\npaths = ["sketches", "dist"]\nbaseline = "costs"\n'
+    (folder / "pyproject.toml").write_text(settings, "utf-8")
+    (folder / "sketches" / "halo.algo").write_text(HALO, "utf-8")
+    (folder / "sketches" / "solve.algo").write_text(SOLVE, "utf-8")
+    (folder / "dist" / "g.algo").write_text(STENCIL.replace(" f(", " g("), "utf-8")
+    assert cli("check", "--write-baseline", "costs").code == 0
+    (folder / "sketches" / "halo.algo").unlink()
+    (folder / "dist" / "halo1d.algo").write_text(HALO.replace("jacobi", "halo_jacobi"), "utf-8")
+
+
+def test_a_check_of_a_part_says_nothing_of_files_that_are_no_more(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        project(tmp_path)
+        for targets in (["sketches/solve.algo"], ["sketches"], ["dist"], []):
+            ran = cli("check", *targets, "--strict")
+            assert (ran.code, "AL605" in ran.out) == (0, False)
+        # The algorithm of a file that is checked may have moved to another one.
+        Path("sketches/solve.algo").write_text(STENCIL.replace(" f(", " h("), "utf-8")
+        told = " ".join(cli("check", "sketches/solve.algo").out.split())
+        assert "remove it unless the algorithm moved to a file that is not checked here [AL605]" in told
+        Path("dist/halo1d.algo").unlink()
+        assert "AL605" in cli("check", "dist", "sketches").out
+
+
+def test_a_baseline_is_written_in_steps(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        project(tmp_path)
+        Path("costs").unlink()
+        broken = Path("sketches/broken.algo")
+        broken.write_text("algorithm f(", "utf-8")
+        ran = cli("check")
+        assert (ran.code, "AL442" in ran.err, "--write-baseline costs` writes it" in ran.err) == (2, True, True)
+        ran = cli("check", "--write-baseline", "costs")
+        said = "wrote costs, without what cannot be checked, which keeps its entries: sketches/broken.algo\n"
+        assert (ran.code, said in ran.err, "sketches/broken.algo:1" in ran.err) == (2, True, True)
+        assert "sketches/solve.algo::f(n)  flops == n^2\n" in Path("costs").read_text("utf-8")
+        assert cli("check", "sketches/solve.algo", "--strict").code == 0
+        broken.write_text(TRANSPOSE, "utf-8")
+        assert cli("check", "--write-baseline", "costs").code == 0
+        before = Path("costs").read_text("utf-8")
+        assert "sketches/broken.algo::f(n, m)" in before
+        # A mistake in a file does not lose its entries.
+        broken.write_text("algorithm f(", "utf-8")
+        assert cli("check", "--write-baseline", "costs").code == 2
+        assert Path("costs").read_text("utf-8") == before

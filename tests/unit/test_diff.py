@@ -540,3 +540,16 @@ def test_without_a_repository_or_git(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def form(text: str) -> str:
     module = loads(text)
     return canonical(module.module, module[next(iter(module))].node).text
+
+
+@pytest.mark.parametrize(
+    ("condition", "size"), [("n % 97 == 5 and n > 1000", 1072), ("n % 4099 == 77 and n > 4200", 8275)]
+)
+def test_a_rise_at_few_remainders_beyond_a_number_is_found(condition: str, size: int, tmp_path: Path) -> None:
+    # 1072 = 11*97 + 5 and 8275 = 2*4099 + 77 are the first sizes at which the condition holds.
+    text = "algorithm e(x: inout real[n], m: size):\n    if {}:\n        x[0] += {}\n"
+    for name, added in (("old", "1.0"), ("new", "1.0*2.0")):
+        (tmp_path / f"{name}.algo").write_text(text.format(condition, added))
+    result = cli("diff", str(tmp_path / "old.algo"), str(tmp_path / "new.algo"))
+    assert result.code == 1
+    assert f"grew: 1 -> 2 at n={size}" in result.out

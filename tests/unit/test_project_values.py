@@ -102,6 +102,27 @@ def test_the_grid_and_messages_are_those_of_programs_on_grids(project: Path) -> 
     assert checked(project, 'where = "P >= 2, K >= 2"')[0] == 0
 
 
+SPARSE = """algorithm g(ptr: offsets[n] into nz, adj: index[nz] below m, x: real[m], y: inout real[n], b: size):
+    for i in 0..n:
+        for k in ptr[i]..ptr[i + 1]:
+            y[i] += x[adj[k]]
+"""
+
+
+@pytest.mark.parametrize("array", ["adj", "ptr", "x"])
+def test_arrays_are_no_sizes(project: Path, array: str) -> None:
+    (project / "f.algo").write_text(SPARSE, encoding="utf-8")
+    code, printed = checked(project, f'where = "{array} >= 4"')
+    assert (code, f"2:10: AL401: there is no size `{array}`" in printed) == (2, True)
+    assert "hint: the sizes are b, m, n, nz\n" in printed or "did you mean" in printed
+    with contextlib.chdir(project):
+        for command in (("cost", "f.algo::g"), ("diff", "f.algo", "f.algo"), ("diff", ".", ".")):
+            assert f"AL401: there is no size `{array}`" in cli(*command).err
+        # A size that no extent has is one, too, of files that are the same.
+        assert cli("diff", ".", ".", "--isolated", "--where", "b >= 4").code == 0
+        assert cli("diff", ".", ".", "--isolated", "--where", "adj >= 4").refused("AL401")
+
+
 def test_facts_may_be_about_other_programs_of_the_project(project: Path) -> None:
     (project / "g.algo").write_text(BLOCKS, encoding="utf-8")
     assert checked(project, 'where = "b >= 2"')[0] == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -68,11 +68,12 @@ def compared_with(
     jobs: int | None = None,
     cached: bool = True,
     notes: list[str] | None = None,
+    whole: Callable[[], bool] = lambda: False,
 ) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
     """What became of the costs that a baseline has, and what it accepts. Raises ArchlineError (AL442).
 
-    An entry is not needed where its file, or its algorithm in a file that is a target, is no more, unless it moved.
-    The list of `notes` gets what a new baseline would have besides.
+    An entry is not needed if its algorithm is no more in a file that is a target, or, where the targets are the `whole`
+    project, in any, unless it moved. The list of `notes` gets what a new baseline would have besides.
     """
     after, checked = _algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))
@@ -81,9 +82,10 @@ def compared_with(
     # Bounds that rose are findings too, which fail a strict check alone.
     compared = search.found(before, after, strict=True, new=False)
     changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
-    removed = (each.moved_from or each.algorithm for each in compared.changes if each.verdict == REMOVED)
-    for key in dict.fromkeys(removed):
-        message = "no algorithm, cost or parameter list matches this entry any more: remove it"
+    removed = dict.fromkeys(each.moved_from or each.algorithm for each in compared.changes if each.verdict == REMOVED)
+    elsewhere = "" if not removed or whole() else " unless the algorithm moved to a file that is not checked here"
+    for key in (key for key in removed if not elsewhere or key.partition("::")[0] in checked):
+        message = f"no algorithm, cost or parameter list matches this entry any more: remove it{elsewhere}"
         changes.append(finding(rules.UNNEEDED.code, message, places[key], key.partition("::")[2], key=key))
     # A check says itself what is wrong with a program.
     if misread := [each for each in compared.problems if each.rule in (NO_BASELINE, NO_VERSION, DEFECT)]:

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from archline.algebra.effort import OUT_OF_TIME, Clock, allow
+from archline.algebra.effort import Clock, allow
 from archline.analysis.communication.derive import metrics_on_grid
 from archline.api.algorithms import Algorithm
 from archline.api.modules import Module, load, loads
@@ -26,7 +26,7 @@ from archline.api.processes import Refused, kept
 from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, Entry, below, by_metric, entries, written
 from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
-from archline.changes.cost_changes import RecordedSubject, compared
+from archline.changes.cost_changes import FURTHER, RecordedSubject, compared
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, sides
@@ -35,7 +35,7 @@ from archline.costs.sizes import SizeNames, check_known, parse_share
 from archline.energy.subjects import AlgorithmSubject, own_facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.parser import headers, parse_facts
+from archline.language.parser import collect_sizes, headers, parse_facts
 from archline.language.source import read_source
 from archline.language.suppressions import suppressions
 from archline.records import record, replace
@@ -154,6 +154,15 @@ class _Match:
         old, new = both
         return same_sizes(old.node, new.node, old.sizes, new.sizes)
 
+    @cached_property
+    def reordering(self) -> str:
+        """A remark on sizes that are compared by position and whose names were in other ones; empty without them."""
+        if self.old is None or self.new is None or self.shared[0]:
+            return ""
+        moved = {new: old for old, new in zip(self.old.sizes, self.new.sizes, strict=False) if old != new}
+        were = ", ".join(f"{new} was {old}" for new, old in moved.items())
+        return f"the sizes were reordered and are compared by position: {were}" if {*self.old.sizes} & {*moved} else ""
+
     @property
     def latest(self) -> Algorithm:
         """The newer version, if there is one."""
@@ -180,7 +189,8 @@ class _Match:
             cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
             if cost.upper is None:
                 found = replace(found, reason=cost.reason, place=None if cost.span is None else str(cost.span))
-        return replace(found, file=span.source.path, line=span.line)
+        reason = "; ".join(filter(None, (found.reason, self.reordering))) or None
+        return replace(found, reason=reason, file=span.source.path, line=span.line)
 
 
 class ChangeSearch:
@@ -248,10 +258,9 @@ class ChangeSearch:
         for match, answer in self._compared(matches):
             changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
         if growth_only:
-            changes = [each for each in changes if each.metric not in (r.SIZES, r.WHERE)]
-            changes = [
-                replace(each, verdict=r.EQUAL, ignored=False) if each.grows_as_before else each for each in changes
-            ]
+            # Costs that models take besides are of the order of those that they move with.
+            left_out = (r.SIZES, r.WHERE, *FURTHER)
+            changes = [change.of_growth for change in changes if change.metric not in left_out]
         counts = Counter(r.verdicts_of_costs(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
@@ -307,7 +316,7 @@ class ChangeSearch:
                 if old.text == new.text and all(self._same(each, both) for each in here):
                     same = headers(new)
                     self._unchanged[path] = sum(len(_metrics(each)) for each in same)
-                    self._names.append(SizeNames(dict.fromkeys(sorted(s.names(same)), 1)))
+                    self._names.append(SizeNames(dict.fromkeys(sorted(collect_sizes(same)), 1)))
         return self._unchanged[path] is not None
 
     def _moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:
@@ -422,15 +431,18 @@ def _costs(text: str) -> list[str]:
 def _compared(question: Question) -> list[CostChange]:
     """What changed. Raises ArchlineError for a version that certainly fails, or an entry that cannot be read."""
     before, after, terms = question
-    new = _derived(after, VERSIONS[1], terms) if after else None
-    old: AlgorithmSubject | None = None
-    if before.startswith("algorithm "):
-        old = _derived(before, VERSIONS[0], terms)
-    elif before and new is not None:
-        old = RecordedSubject(_version(after, VERSIONS[0], terms.where), before.split("\n"), new.report)
-    allow(terms.seconds)
-    found = compared(old, new, terms.tolerance, [dict(each) for each in terms.at])
-    return [replace(each, reason=each.reason or OUT_OF_TIME) for each in found] if Clock.late else found
+    late, Clock.late = Clock.late, False
+    try:
+        new = _derived(after, VERSIONS[1], terms) if after else None
+        old: AlgorithmSubject | None = None
+        if before.startswith("algorithm "):
+            old = _derived(before, VERSIONS[0], terms)
+        elif before and new is not None:
+            old = RecordedSubject(_version(after, VERSIONS[0], terms.where), before.split("\n"), new.report)
+        allow(terms.seconds)
+        return compared(old, new, terms.tolerance, [dict(each) for each in terms.at])
+    finally:
+        Clock.late = Clock.late or late
 
 
 def _derived(text: str, name: str, terms: Terms) -> AlgorithmSubject:

@@ -17,7 +17,7 @@ from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, noting_defects
-from archline.language.parser import headers, parse_facts
+from archline.language.parser import collect_sizes, headers, parse_facts
 from archline.language.source import is_path, read_source
 from archline.language.suppressions import Suppression, suppressions
 from archline.records import record
@@ -90,10 +90,7 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
         except ArchlineError:
             # It may have a size that is missing.
             return
-        parameters = chain.from_iterable(algorithm.parameters for algorithm in algorithms)
-        numbers = {x.name for x in parameters if not isinstance(x.type, s.ArrayType | s.ScalarType)}
-        on_grid = any(algorithm.grid for algorithm in algorithms)
-        names |= s.names(algorithms) | numbers | ({"P", "K"} if on_grid else set())
+        names |= collect_sizes(algorithms)
     problems = [unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
     if problems:
         raise ArchlineError(problems)

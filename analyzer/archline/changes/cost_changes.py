@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice, starmap
-from math import floor
+from itertools import chain, islice, product, starmap
+from math import floor, lcm
 
-from archline.algebra.effort import LazyList
+from archline.algebra.atoms import Floor, PositivePart
+from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList, TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
@@ -21,6 +22,7 @@ from archline.changes.baseline import NO_BASELINE, by_metric, recorded, sort_by_
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
+from archline.claims.growth_claims import growth_text
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
 from archline.compare.sizes import Point, SizedCost, Sizes
@@ -32,15 +34,23 @@ from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
 from archline.expr.values import holds
+from archline.growth.growths import Growth, decide_side
 from archline.ir.declarations import declared_scope
+from archline.ir.lower import Lowering
 from archline.ir.scope import NotStaticError
+from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.metrics import METRICS, Event
 from archline.numbers import percent
 from archline.records import memoised, record, replace
 
 Move = tuple[str, str | None, Point | None]
 """A verdict, at which sizes it applies, and sizes that show it."""
+UNMOVED = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
+FURTHER = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
+"""Further costs that models take, each with the cost that it moves with: a move in step with that one says nothing new.
+Additions and multiplications are the rest of the flops."""
 UNCHANGED: Move = r.EQUAL, None, None
 OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 OF_COSTS = r.GREW, r.SHRANK
@@ -54,11 +64,14 @@ CACHES, BLOCK = 11, 8
 LARGER_CACHES = 32
 """The number of cache sizes that are tried, each twice the one before."""
 TRIED = 100
+MAX_REMAINDERS = 5_000
+"""The number of sizes with different remainders at which two forms are compared, beyond each number in them."""
 """The number of sizes, each with several caches, at which a cost is compared after its bound moved."""
 NOWHERE = {
     r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
     r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
+UNSHOWN = "the counts are exact and written in other ways, and no sizes were found at which they differ"
 USUAL_SIZE = 64
 """The size at which values are shown by default."""
 
@@ -110,8 +123,16 @@ def compared(
         elif isinstance(old, RecordedSubject) and metric in old.unread:
             changes.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
         else:
-            changes += _Versions(old, new, metric, tolerance, at).changes(plain)
+            changes += _Versions(old, new, metric, tolerance, at).find_changes(plain)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
+        for metric in _list_further_metrics(old, new):
+            moved = {change.verdict for change in changes if change.metric == FURTHER[metric]}.difference(UNMOVED)
+            further = _Versions(old, new, metric, tolerance, at, OF_COSTS if moved else OF_VALUES)
+            whole = _Versions(old, new, FURTHER[metric], tolerance, at)
+            shown = further.find_changes(CostChange(metric, r.EQUAL, _text(old, metric), _text(new, metric)))
+            shown = [change for change in shown if change.verdict in further.verdicts]
+            if not all(change.verdict in moved and further.keeps_step(change, whole) for change in shown):
+                changes += shown
         changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
         changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
         before, after = _more_required(new.algorithm, old.algorithm), _more_required(old.algorithm, new.algorithm)
@@ -120,16 +141,36 @@ def compared(
     return changes
 
 
+def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
+    """List the metrics of FURTHER that may have moved: those with other bounds of flops, or other accesses."""
+    kinds = (side.report.without_io.flops_by_kind.items() for side in (old, new))
+    before, after = ({(kind, cost.lower, cost.upper) for kind, cost in costs} for costs in kinds)
+    moved = [Event(kind, real=True) for kind, _, _ in before ^ after]
+    for metric, whole in () if old.on_grid or new.on_grid else FURTHER.items():
+        counts = METRICS[metric].counts
+        may_move = any(map(counts, moved)) if counts else _write_accesses(old) != _write_accesses(new)
+        if may_move and all(side.report.cost(whole).upper is not None for side in (old, new)):
+            yield metric
+
+
+def _write_accesses(subject: AlgorithmSubject) -> str:
+    """Write the accesses of a run in order; the name of an algorithm whose accesses cannot be followed."""
+    with suppress(UntracedError, TooComplexError):
+        if not subject.report.recursive:
+            return repr(Lowering(subject.report.module).trace(subject.report.node)[1])
+    return subject.name
+
+
 def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
     """Format a cost in one line; None if there is none."""
-    cost = None if subject is None else subject.report.costs.metrics.get(metric)
-    if subject is None or cost is None:
+    if subject is None or metric not in (*subject.report.metrics, *FURTHER):
         return None
+    cost = subject.report.cost(metric)
     if cost.upper is None:
         return "unknown"
     # The last bound by cache is the general one, and the last case of the sizes comes first.
     general = sort_by_cache(cost)[-1:]
-    shown = replace(cost, upper=general[0].value) if general else replace(cost, bounds=cost.bounds[::-1])
+    shown = replace(cost, upper=general[0].value) if general else cost
     return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
@@ -143,17 +184,24 @@ def _more_required(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> s
 
 @record(eq=False)
 class _Versions:
-    """The two derived versions of one metric."""
+    """The derived costs of two versions in one metric; values are searched for that show one of the `verdicts`."""
 
     old: AlgorithmSubject
     new: AlgorithmSubject
     metric: str
     tolerance: Fraction
     at: Sequence[Point]
+    verdicts: Sequence[str] = OF_VALUES
+
+    def find_changes(self, plain: CostChange) -> list[CostChange]:
+        """Find what changed, with a remark on changes without a proof if the time is up."""
+        changes, remark = self.changes(plain), OUT_OF_TIME if Clock.late else None
+        proved = r.EVERYWHERE, r.SOMEWHERE
+        return [x if x.extent in proved else replace(x, reason=x.reason or remark) for x in changes]
 
     def changes(self, plain: CostChange) -> list[CostChange]:
-        """Return the changes, regime by regime; `plain` if nothing changed."""
-        old, new = (subject.report.costs[self.metric] for subject in (self.old, self.new))
+        """Return the changes, region by region; `plain` if nothing changed."""
+        old, new = (subject.report.cost(self.metric) for subject in (self.old, self.new))
         if old.upper is None and new.upper is None:
             return [replace(plain, verdict=r.UNKNOWN)]
         if old.upper is None:
@@ -161,18 +209,22 @@ class _Versions:
         elif new.upper is None:
             changes = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            conditions = {bound.where.when: bound.where for bound in sort_by_cache(old, new)}
+            bounds = sort_by_cache(old, new) if self.metric not in FURTHER else []
+            conditions = {bound.where.when: bound.where for bound in bounds}
             last = next(reversed(conditions), "")
             changes = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
             changes += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
-        changed = [change for change in changes if change.verdict not in (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS)]
+        changed = [change for change in changes if change.verdict not in UNMOVED]
         changed = changed or list(self._of_values(plain))
         if not changed:
             return [next((change for change in changes if change.verdict != r.EQUAL), plain)]
         # Written bounds need not show all of the derived growth.
         is_growth_known = old.exact or not isinstance(self.old, RecordedSubject)
-        growth = {"old": self.old.report.growth(old) if is_growth_known else None, "new": self.new.report.growth(new)}
-        return [replace(change, growth=growth) for change in changed]
+        reports = self.old.report.including(self.metric), self.new.report.including(self.metric)
+        growths = (reports[0].growths(old) if is_growth_known else ()), reports[1].growths(new)
+        growth = dict(zip(("old", "new"), map(growth_text, growths), strict=True))
+        order = _compare_growths(*growths, (*self.old.where, *self.new.where))
+        return [replace(change, growth=growth, order=order) for change in changed]
 
     def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
         """Yield the changes where a condition on the cache holds.
@@ -202,8 +254,9 @@ class _Versions:
         proved = [] if old.cost.by_cache or new.cost.by_cache else _moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
         for point in self._realistic:
-            if values := self._values_at(point):
-                shown = [x for x in OF_COSTS if x not in moves and _shows(x, *values, Fraction(1), False)]
+            left = [x for x in OF_COSTS if x not in moves and self._may_show(x, point)]
+            if left and (values := self._values_at(point)):
+                shown = [x for x in left if _shows(x, *values, Fraction(1), False)]
                 moves |= {verdict: (verdict, r.SHOWN, point) for verdict in shown if self._has_runs(point)}
             if len(moves) == len(OF_COSTS):
                 break
@@ -234,7 +287,7 @@ class _Versions:
         *whole, sizes = self._whole
         if not all(amount.cost.ends and amount.cost.status == "bounded" for amount in whole):
             return
-        for verdict in OF_VALUES:
+        for verdict in self.verdicts:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.SHOWN)
             change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
@@ -274,29 +327,30 @@ class _Versions:
         too, if only they moved. If a bound moved and the cost as a whole nowhere did, the reason says so.
         """
         asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
-        tried = [
-            *asked,
-            *(trial for trial in (*sizes.interest, point) if trial is not None and trial not in asked),
-        ]
+        usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
         if wide:
-            tried = [*chain.from_iterable(self._with_caches(trial) for trial in tried)]
-        of_bound = wide and change.verdict in (r.ROSE, r.FELL)
+            usual, last = ([*chain.from_iterable(map(self._with_caches, trials))] for trials in (usual, last))
+        # A bound moved if forms show it, too, which have values far sooner.
+        of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
-            for trial in filter(sizes.allowed, chain(tried, self._realistic, more)):
-                values = self._values_at(trial)
-                pairs = (values, self._values_at(trial, by_forms=True)) if of_bound else (values,)
-                shows = all(pair is not None and _shows(change.verdict, *pair, share, lower) for pair in pairs)
-                if values is not None and shows and self._has_runs(trial):
+            trials = chain(usual, self._realistic, last, more, self._at_remainders() if of_bound else ())
+            for trial in filter(sizes.allowed, trials):
+                forms = self._values_at(trial, by_forms=True) if of_bound else None
+                may = forms and _shows(verdict, *forms, share, lower) if of_bound else self._may_show(verdict, trial)
+                values = self._values_at(trial) if may else None
+                if values is not None and _shows(verdict, *values, share, lower) and self._has_runs(trial):
                     change = replace(change, at=_texts(trial), values=_both(*values))
-                    whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(change.verdict)
+                    whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(verdict)
                     if whole and change.tolerance is None and _shows(whole, *values, least, False):
                         change = replace(change, verdict=whole, extent=r.SHOWN)
                     break
             if change.values is not None:
                 break
         else:
-            if of_bound:
+            if of_bound and all(side.cost.exact for side in self._whole[:2]):
+                change = replace(change, reason=UNSHOWN)
+            elif of_bound:
                 change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOWHERE[change.verdict])
         first = next(
             (trial for trial in asked if self._values_at(trial) is not None and self._has_runs(trial)),
@@ -308,6 +362,20 @@ class _Versions:
             assert values is not None
             change = replace(change, asked={"at": _texts(first), **_both(*values)})
         return change
+
+    def _at_remainders(self) -> Iterator[Point]:
+        """Yield sizes beyond each number that a size is compared with, one for each remainder by divisors in forms."""
+        *sides, sizes = self._whole
+        forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]
+        atoms = {atom for form in forms for atom in form.atoms_within()}
+        usual = {name: sizes.scope.facts.bounds[name].nearest(USUAL_SIZE) for name in sizes.names}
+        for name in sizes.names:
+            parts = [atom for atom in atoms if atom.names == {name}]
+            floors = [atom.modulus for atom in parts if isinstance(atom, Floor) and atom.modulus.is_constant]
+            period = min(MAX_REMAINDERS, lcm(*(int(modulus.constant_term) for modulus in floors)))
+            maxima = (atom.argument.constant_term for atom in parts if isinstance(atom, PositivePart))
+            for start in sorted({0, *(abs(int(number)) for number in maxima)}) if floors else ():
+                yield from ({**usual, name: start + step} for step in range(1, period + 1))
 
     def _with_caches(self, point: Point) -> Iterator[Point]:
         """Yield sizes, then the same with caches at which bounds of the costs begin to hold."""
@@ -336,6 +404,29 @@ class _Versions:
             sides = (old, by_forms or isinstance(self.old, RecordedSubject)), (new, by_forms)
             before, after = (_of_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
             return before, after
+        return None
+
+    def keeps_step(self, change: CostChange, whole: _Versions) -> bool:
+        """Whether the values of a change show no larger move, in proportion, than those of another cost there."""
+        point = {name: int(value) for name, value in (change.at or {}).items()}
+        values, wholes = self._values_at(point), whole._values_at(point)
+        if values is None or wholes is None:
+            return False
+        (less, more), (before, after) = (pair[:: -1 if change.verdict in r.FALLS else 1] for pair in (values, wholes))
+        return more.lower * before.lower <= less.upper * after.upper
+
+    def _may_show(self, verdict: str, point: Point) -> bool:
+        """Whether values may show that the cost grew, or shrank: its least value did, which is found far sooner."""
+        least = self._least_at(tuple(point.items())) if verdict in OF_COSTS else None
+        return least is None or (least[0] < least[1] if verdict == r.GREW else least[0] > least[1])
+
+    @memoised
+    def _least_at(self, point: tuple[tuple[str, int], ...]) -> tuple[Fraction, ...] | None:
+        """Evaluate the least values of both costs; None if one has none that is found by itself."""
+        sides = [(side.cost.least_at, side) for side in self._whole[:2] if not side.cost.at_least]
+        with suppress(*NO_VALUE):
+            values = tuple(least(side.at(dict(point))) for least, side in sides if least is not None)
+            return values if len(values) == 2 else None
         return None
 
     def _has_runs(self, point: Point) -> bool:
@@ -368,6 +459,21 @@ class _Versions:
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
         return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
+
+
+def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequence[s.Fact]) -> str | None:
+    """Compare growths: a change is proved, equal ones may be known less sharply; None if a version has none."""
+    moves = set[str]()
+    for old, new in () if growth_text(olds) == growth_text(news) else product(olds, news):
+        known = tuple(dict.fromkeys((*facts, *old.facts, *old.where, *new.facts, *new.where)))
+        before, after = Growth(old.upper, old.upper), Growth(new.upper, new.upper)
+        for move, side, one, two in (
+            (r.GREW, "O", new, old),
+            (r.SHRANK, "Omega", new, old),
+            (r.ROSE, "O", after, before),
+        ):
+            moves |= {move} if decide_side(side, one, two, known).outcome == "fails" else set()
+    return r.verdict_of_whole(moves or {r.EQUAL}) if olds and news else None
 
 
 def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:

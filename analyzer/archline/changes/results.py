@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from archline.changes.canonical import renamed
 from archline.claims import rules
+from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import Diagnostic, Rule, counted
 from archline.records import field, record, replace
 
@@ -30,7 +30,6 @@ EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes sh
 
 
 RISES, FALLS = (GREW, ROSE), (SHRANK, FELL)
-_WHERE = re.compile(r" where [^,]*")
 Both = Mapping[str, str | None]
 """Texts of both versions, `old` and `new`, or None."""
 
@@ -40,9 +39,10 @@ class CostChange:
     """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
 
     `extent` names the sizes at which a cost grew or shrank, `at` an example, with the `values` there; `asked` are
-    requested sizes with their values, if they differ. A change that is proved to stay within a tolerance has that as
-    text; a comment may have it `ignored`. A cost that became unknown has a `reason` and its `place`. The algorithm is
-    in `file` at `line`; it may be `moved_from` another path.
+    requested sizes with their values, if they differ. `order` is the verdict on growth: equal too if it is known less
+    sharply, except for an upper bound that rose; None if a version has none. A change that is proved to stay within a
+    tolerance has that as text; a comment may have it `ignored`. A cost that became unknown has a `reason` and its
+    `place`. The algorithm is in `file` at `line`; it may be `moved_from` another path.
     """
 
     metric: str
@@ -55,6 +55,7 @@ class CostChange:
     values: Both | None = None
     asked: Mapping[str, Any] | None = None
     growth: Both = field(default_factory=lambda: {"old": None, "new": None})
+    order: str | None = None
     tolerance: str | None = None
     reason: str | None = None
     place: str | None = None
@@ -70,10 +71,10 @@ class CostChange:
         return rules.BECAME_UNKNOWN if self.verdict == BECAME_UNKNOWN else rules.GREW
 
     @property
-    def grows_as_before(self) -> bool:
-        """Whether both versions have the same known growth, whatever facts it needs."""
-        old, new = (growth and _WHERE.sub("", growth) for growth in (self.growth["old"], self.growth["new"]))
-        return old is not None and old == new
+    def of_growth(self) -> CostChange:
+        """The change of the growth alone."""
+        order = self.order if self.order in (EQUAL, ROSE) else None
+        return replace(self, verdict=order, ignored=self.ignored and order == ROSE) if order is not None else self
 
     def in_names(self, names: Mapping[str, str]) -> CostChange:
         """Return the change with other names of sizes."""
@@ -136,7 +137,7 @@ class VersionDifferences:
         for alike in groups.values():
             alike.sort(key=lambda item: (VERDICTS.index(item.verdict), item.values is None))
             # Growth belongs to the whole cost.
-            rest = [replace(item, growth={"old": None, "new": None}) for item in alike[1:]]
+            rest = [replace(item, growth={"old": None, "new": None}, order=None) for item in alike[1:]]
             result += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
         return tuple(result)
 
@@ -169,10 +170,10 @@ def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], st
     for change in changes:
         key = (change.algorithm, change.metric, *([change.verdict] if change.metric in (SIZES, WHERE) else []))
         groups.setdefault(key, set()).add(IGNORED if change.ignored else change.verdict)
-    return {key: _of_whole(verdicts) for key, verdicts in groups.items()}
+    return {key: verdict_of_whole(verdicts) for key, verdicts in groups.items()}
 
 
-def _of_whole(verdicts: Set[str]) -> str:
+def verdict_of_whole(verdicts: Set[str]) -> str:
     """Decide the verdict of a cost that moved in several ways: the cost itself counts more than its bounds."""
     if IGNORED in verdicts:
         return IGNORED
@@ -182,9 +183,14 @@ def _of_whole(verdicts: Set[str]) -> str:
     return BOUNDS_DIFFER if moved >= {ROSE, FELL} else min(moved, key=VERDICTS.index)
 
 
+def _least_size(change: CostChange) -> int:
+    """The least size at which a change is shown, the cache aside."""
+    return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
+
+
 def _of_cost(changes: Sequence[CostChange]) -> CostChange:
-    """Merge the changes of a cost: the first rise and the first fall, and the number of further ones."""
-    verdict = _of_whole({change.verdict for change in changes})
+    """Merge the changes of a cost: the first rise and the first fall, larger sizes first, and the number of others."""
+    verdict = verdict_of_whole({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
     # A bound may have moved the other way than the cost did.
@@ -193,23 +199,27 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
     left, more = len(changes) - len(used), ""
     if left > 0:
         more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    if verdict == first.verdict:
+    used.sort(key=_least_size, reverse=True)
+    if verdict == used[0].verdict:
         wheres = [f" where {change.when}" if change.when else "" for change in against]
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]
         return replace(first, reason="; ".join(filter(None, (first.reason, *asides, more))) or None)
-    names = ("more", "less") if verdict == DIFFERS else ("higher", "lower")
-    heads = (f"{name} where {change.when}:" if change.when else name for name, change in zip(names, used, strict=True))
-    parts = [f"{head} {change.evidence}" for head, change in zip(heads, used, strict=True) if change.evidence]
+    names = {DIFFERS: ("more", "less"), BOUNDS_DIFFER: ("higher", "lower")}.get(verdict)
+    heads = (
+        (names[change.verdict in FALLS] if names else change.verdict) + (f" where {change.when}" if change.when else "")
+        for change in used
+    )
+    parts = [f"{head}: {change.evidence}" for head, change in zip(heads, used, strict=True) if change.evidence]
     reasons = dict.fromkeys((*(change.reason for change in used), more))
-    same = all((change.old, change.new) == (first.old, first.new) for change in used)
+    same = names is None or all((change.old, change.new) == (first.old, first.new) for change in used)
     return replace(
         first,
         verdict=verdict,
-        old=first.old if same else None,
-        new=first.new if same else None,
+        old=used[0].old if same else None,
+        new=used[0].new if same else None,
         reason="; ".join(filter(None, (*parts, *reasons))) or None,
         when=None,
-        extent=None,
+        extent=f"{SOMEWHERE}, {against[0].verdict} at others" if against else None,
         at=None,
         values=None,
         asked=first.asked if all(change.asked is not None for change in used) else None,

@@ -118,11 +118,14 @@ def execute(options: argparse.Namespace) -> int:
         verbose=options.verbose or options.certificates,
     )
     named, notes = [each.target for each in tasks if each.source is None], list[str]()
-    if options.write_baseline is not None and problems:
-        print(f"{options.write_baseline} is not written: not all programs can be checked", file=sys.stderr)
+    valid = {view.target for view in views if not view.errors}
+    if options.write_baseline is not None and problems and not valid:
+        print(f"{options.write_baseline} is not written: no program can be checked", file=sys.stderr)
     elif options.write_baseline is not None:
-        report = _written(options, report, named)
-        print(f"wrote {options.write_baseline}", file=sys.stderr)
+        report = _written(options, report, [target for target in named if target in valid])
+        left = ", ".join(target for target in named if target not in valid)
+        without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)
+        print(f"wrote {options.write_baseline}{without}", file=sys.stderr)
     elif options.baseline is not None and not options.problems:
         with reported():
             report = _compared(options, report, named, notes)
@@ -168,5 +171,7 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
     cached = not options.no_cache
     where = options.configuration.facts if options.where is None else options.where
     terms = Terms(parse_share(options.tolerance or "0"), where=where)
-    changes, accepted = compared_with(options.baseline, targets, terms, options.jobs, cached, notes)
+    paths, project = {Path(target).resolve() for target in targets}, options.configuration
+    about = options.baseline, targets, terms, options.jobs, cached, notes
+    changes, accepted = compared_with(*about, lambda: paths.issuperset(path.resolve() for path in project.programs))
     return replace(report, changes=changes, accepted=accepted, compared=True)

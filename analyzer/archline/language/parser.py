@@ -462,6 +462,13 @@ def headers(source: Source) -> tuple[s.Algorithm, ...]:
     return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
 
 
+def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
+    """Collect the names of the sizes and indices of headers, with P and K if an algorithm runs on a grid."""
+    parameters = [parameter for algorithm in algorithms for parameter in algorithm.parameters]
+    declared = {each.name for each in parameters if isinstance(each.type, s.SizeType | s.IndexType)}
+    return declared | s.names(algorithms) | ({"P", "K"} if any(algorithm.grid for algorithm in algorithms) else set())
+
+
 def _without_body(lines: Sequence[str]) -> list[str]:
     """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
     opened, result = False, list(lines)

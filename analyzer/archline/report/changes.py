@@ -87,10 +87,10 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
     extent = "" if change.extent == r.SHOWN else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
-    more: list[str] = []
-    more += filter(None, (change.evidence_asked, change.evidence))
+    unmoved = change.asked is not None and change.asked["old"] == change.asked["new"]
+    more = [*filter(None, (change.evidence_asked, change.evidence)[:: -1 if unmoved else 1])]
     old, new = change.growth["old"], change.growth["new"]
-    if old and new and not change.grows_as_before:
+    if old and new and change.order != r.EQUAL:
         more.append(f"growth {old} -> {new}")
     if change.tolerance is not None:
         more.append(f"within the tolerance of {change.tolerance} at all sizes")
@@ -142,7 +142,8 @@ def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
     if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
         yield from table(rows, width)
         return
-    room = width - INDENT
+    indent = max(INDENT, *(len(each.metric) + 1 for each in changes))
+    room = width - indent
     for each in changes:
         _, metric, said, old, new, more = table_cells(replace(each, when=None), LINES * (room - len(TO)))
         both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
@@ -150,8 +151,8 @@ def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
         texts = [": ".join(filter(None, (" ".join([said, *alone]), more)))]
         texts += [f"where {each.when}"] * bool(each.when) + (both if old and new else [])
         first, *rest = (line for text in texts for line in wrap(text, room))
-        yield f"{metric:{INDENT - 1}} {first}"
-        yield from indented(rest, INDENT)
+        yield f"{metric:{indent - 1}} {first}"
+        yield from indented(rest, indent)
 
 
 MOST_LETTERS = 60_000
